@@ -36,7 +36,7 @@ const LARGE = `version: "1.1.0"\npolicies:\n${Array.from(
 ).join('\n')}\n`
 const options = { file: 'big.yaml', env: { CAP: '10' } }
 
-test('a large text is checked in a worker, and comes to the same', async () => {
+test('a large text is checked in a worker with the same result', async () => {
   expect(Buffer.byteLength(LARGE)).toBeGreaterThan(64 * 1024)
   let asked = 0
   const checked = await checkText(LARGE, options, () => {
@@ -52,7 +52,7 @@ test('a large text is checked in a worker, and comes to the same', async () => {
   expect(Object.isFrozen(checked.config?.policies?.p999)).toBe(true)
 })
 
-test('what is wrong with a large text is told in the same way', async () => {
+test('problems of a large text are the same as those of a small one', async () => {
   const wrong = await checkText(`${LARGE}polices: {}\n`, options, () => entry)
   expect(wrong.problems).toEqual([
     { path: 'polices', line: 1003, column: 1, message: 'unknown key of the config (did you mean policies?)' },
@@ -69,11 +69,11 @@ test.each([
   ],
   ['says nothing', () => silent],
   ['throws', () => broken],
-])('where the worker %s, the text is checked here', async (_name, noWorker) => {
+])('a text is checked in the main thread where the worker %s', async (_name, noWorker) => {
   expect((await checkText(LARGE, options, noWorker)).config?.policies?.p7).toMatchObject({ maxDelay: 10_000 })
 })
 
-test('a small text needs no worker', async () => {
+test('a small text is checked without a worker', async () => {
   const never = () => {
     throw new Error('asked')
   }

@@ -3,7 +3,7 @@ import { checkConfig } from '../src/check/check.js'
 import { decoratorOverrides, undeclaredClasses } from '../src/resolve/overrides.js'
 import { check, lines, resolved, wrong } from './read.js'
 
-test('${VAR} reads the environment and takes the type of its place', () => {
+test('${VAR} is replaced and converted to the type of its field', () => {
   const env = { PORT: '8123', SURE: 'true', WAIT: '30s', HALF: '0.5', LIST: 'a, b', HOST: '123' }
   const { config, problems } = check(
     [
@@ -27,20 +27,20 @@ test('${VAR} reads the environment and takes the type of its place', () => {
   })
 })
 
-test('a variable that is not set, or no name, is a problem of its own', () => {
+test('a variable that is not set or has no valid name is reported once', () => {
   expect(wrong('store: ${NOPE}\nserver: { host: "${not a name}" }')).toEqual([
     'store: the variable NOPE is not set (set it, or write ${NOPE:-default})',
     'server.host: expected ${NAME} or ${NAME:-default}, got "${not a name}"',
   ])
 })
 
-test('a variable with a place that is not the text of another is left where it stands', () => {
+test('text that is not a valid variable reference is not changed', () => {
   expect(check('policies: { a: { description: "costs $5 {each}" } }').config?.policies?.a?.description).toBe(
     'costs $5 {each}',
   )
 })
 
-test('HOLDFAST_… replaces single values, and says so', () => {
+test('HOLDFAST_ variables replace single values and become their origin', () => {
   const env = {
     HOLDFAST_STORE: 'files:elsewhere',
     HOLDFAST_SERVER_PORT: '9000',
@@ -65,7 +65,7 @@ test('HOLDFAST_… replaces single values, and says so', () => {
   expect(config.policies.get('rate_limited')?.policy).toMatchObject({ baseDelay: 3000, maxAttempts: 5 })
 })
 
-test('a wrong value is told by the name of its variable, and a name that is nearly one is a warning', () => {
+test('a wrong value is reported under its variable, and a misspelt variable is a warning', () => {
   const env = { HOLDFAST_SERVER_PORT: 'eighty', HOLDFAST_SEVER_HOST: 'x' }
   const { problems, warnings } = check('', { env })
   expect(lines(problems)).toEqual([
@@ -77,7 +77,7 @@ test('a wrong value is told by the name of its variable, and a name that is near
   ])
 })
 
-test('overrides of decorators come from the environment in capitals', () => {
+test('decorator overrides are read from upper-case variables', () => {
   const overrides = { 'Graph/upsert/Retry/maxRetries': 5, 'Retry/enabled': true }
   const env = {
     GRAPH_UPSERT_RETRY_MAXRETRIES: '9',
@@ -97,7 +97,7 @@ test('overrides of decorators come from the environment in capitals', () => {
   )
 })
 
-test('classes that nobody declared are told', () => {
+test('overrides of undeclared classes are reported', () => {
   const overrides = { 'Graph/upsert/Retry/delay': 1, 'Vector/Retry/delay': 1, 'Retry/delay': 1 }
   expect(undeclaredClasses(overrides, [{ owner: 'Graph', method: 'upsert' }])).toEqual(['Vector'])
 })

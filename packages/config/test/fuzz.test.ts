@@ -77,7 +77,7 @@ const BITS = [
 const RUNS = 10_000
 
 // The time is for a machine that is busy with other tests: alone it takes a few seconds.
-test(`${RUNS} damaged files are each a config or an error`, { timeout: 300_000 }, () => {
+test(`${RUNS} damaged files each give a config or an error`, { timeout: 300_000 }, () => {
   const seed = Number(process.env.FUZZ_SEED ?? 20_260_129)
   const random = seededRandom(seed)
   const pick = (most: number) => Math.floor(random() * most)

@@ -32,12 +32,12 @@ test.each([
     'version: "1.1.0"\noverrides: &o { "Retry/delay": *o }',
     'circular references',
   ],
-])('%s is an error', (_name, text, message) => {
+])('checkConfig reports %s', (_name, text, message) => {
   expect(said(text)).toContain(message)
   expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
 })
 
-test('aliases that multiply are an error', () => {
+test('checkConfig rejects aliases that expand exponentially', () => {
   const levels = 'abcdefghij'.split('')
   const bomb = levels.map((name, i) => {
     const held =
@@ -51,7 +51,7 @@ test('aliases that multiply are an error', () => {
   expect(said(bomb.join('\n'))).toContain('expected aliases that expand to at most 100 nodes, got more')
 })
 
-test('a policy may be called like a property of every object', () => {
+test('a policy can have the name of a property of Object.prototype', () => {
   const { config } = checkConfig('version: "1.1.0"\npolicies: { constructor: { max_attempts: 2 } }', {
     env: {},
   })
@@ -61,12 +61,12 @@ test('a policy may be called like a property of every object', () => {
   )
 })
 
-test('ten thousand keys take no longer than they should', () => {
+test('ten thousand policies are accepted', () => {
   const text = `version: "1.1.0"\npolicies:\n${Array.from({ length: 10_000 }, (_, i) => `  p${i}: {}`).join('\n')}`
   expect(Object.keys(checkConfig(text, { env: {} }).config?.policies ?? {})).toHaveLength(10_000)
 })
 
-test('secrets are in no message', () => {
+test('no message contains a secret', () => {
   const text = `version: "1.1.0"
 store: redis://me:hunter2@host
 pools: { p: { members: [{ id: a, url: "ftp://me:hunter2@host" }] } }
@@ -83,13 +83,13 @@ overrides: { "Retry/delay": "\${KEY}" }
   expect(JSON.stringify(problems)).not.toContain('hunter2')
 })
 
-test('what the reader of YAML would quote is not passed on', () => {
+test('text that the YAML parser quotes is not in the message', () => {
   expect(said('version: "1.1.0"\nalerts: { secret: "a" hunter2 }\nserver: "x" hunter2')).not.toContain(
     'hunter2',
   )
 })
 
-test('objects that are none, hold themselves or have traps are errors of the same code', () => {
+test('values that are not objects, circular objects and throwing proxies are rejected with CONFIG_INVALID', () => {
   const circular: Record<string, unknown> = { version: '1.1.0' }
   circular.overrides = circular
   for (const given of [

@@ -20,7 +20,7 @@ const codeOf = (fn: () => unknown): string => {
   return 'none'
 }
 
-test('a policy that is put is kept as what it changes, in the spelling of files', () => {
+test('putPolicy stores only the changed fields, in wire form', () => {
   const config = resolved(BODY)
   const whole = config.policies.get('a')?.policy
   expect(putPolicy(config, {}, { ...whole, maxAttempts: 7, totalTimeout: 5000 })).toEqual({
@@ -34,7 +34,7 @@ test('a policy that is put is kept as what it changes, in the spelling of files'
   })
 })
 
-test('putting again replaces what was put before; the rest of the layer stays', () => {
+test('putPolicy replaces an earlier put and keeps the other policies of the layer', () => {
   const config = resolved(BODY)
   const first = putPolicy(config, { policies: { b: { shadow: true } } }, { id: 'a', maxAttempts: 7 })
   expect(putPolicy(config, first, { id: 'a', multiplier: 3 })).toEqual({
@@ -42,7 +42,7 @@ test('putting again replaces what was put before; the rest of the layer stays', 
   })
 })
 
-test('a policy that is wrong is refused with everything that is', () => {
+test('putPolicy rejects a policy with all of its problems', () => {
   const config = resolved(BODY)
   const put = (given: unknown) => refused(() => putPolicy(config, {}, given)).details
   expect(put({ id: '', maxAttempts: 0, maxAtempts: 3, circuitBreaker: 'x', name: '${HOME}' })).toEqual([
@@ -58,7 +58,7 @@ test('a policy that is wrong is refused with everything that is', () => {
   expect(put(null)).toEqual(['expected an object with an id, got null'])
 })
 
-test('a policy that is used cannot be deleted, nor one that is not there', () => {
+test('deletePolicy rejects a policy that is in use and one that does not exist', () => {
   const config = resolved(BODY)
   expect(codeOf(() => deletePolicy(config, {}, 'a'))).toBe('POLICY_IN_USE')
   expect(codeOf(() => deletePolicy(config, {}, 'b'))).toBe('POLICY_IN_USE')
@@ -66,7 +66,7 @@ test('a policy that is used cannot be deleted, nor one that is not there', () =>
   expect(codeOf(() => deletePolicy(config, {}, 'nope'))).toBe('POLICY_NOT_FOUND')
 })
 
-test('deleting what was put drops it; deleting what the config has hides it', () => {
+test('deletePolicy drops a policy of the layer and hides one of the config', () => {
   const config = resolved('policies: { a: {} }')
   expect(deletePolicy(config, { policies: { x: { name: 'X' } } }, 'x')).toEqual({ policies: {} })
   const layer = deletePolicy(config, { policies: { a: { name: 'A' } } }, 'a')
@@ -78,7 +78,7 @@ test('deleting what was put drops it; deleting what the config has hides it', ()
   })
 })
 
-test('a reload whose value is hidden tells which, and by what', () => {
+test('a reload reports each changed value that the layer hides', () => {
   const layer = { policies: { a: { max_attempts: 9, multiplier: 4 } } }
   const before = resolved('policies: { a: { max_attempts: 2, multiplier: 3 } }', layer)
   const after = resolved('policies: { a: { max_attempts: 5, multiplier: 3 } }', layer)
@@ -125,7 +125,7 @@ function layerStore(races = 0): LayerStore & { versions: LayerVersion[] } {
 const historyOn = (layers: LayerStore) =>
   new LayerHistory({ store: { layers }, clock: fakeClock({ wall: 1000 }) })
 
-test('every change is a version, newest first, with who, when and why', async () => {
+test('the history lists each change with actor, time and reason, newest first', async () => {
   const layers = layerStore()
   const history = historyOn(layers)
   expect(await history.load()).toEqual({})
@@ -154,7 +154,7 @@ test('every change is a version, newest first, with who, when and why', async ()
   expect(await history.load()).toEqual({})
 })
 
-test('what was written elsewhere is news until it is read', async () => {
+test('newVersion returns a version of another process until it is loaded', async () => {
   const layers = layerStore()
   const [here, there] = [historyOn(layers), historyOn(layers)]
   expect(await here.newVersion()).toBeUndefined()
@@ -168,7 +168,7 @@ test('what was written elsewhere is news until it is read', async () => {
   expect(await here.newVersion()).toBeUndefined()
 })
 
-test('the layer knows when it last said something else of a policy', async () => {
+test('changedAt returns when the layer last changed a policy', async () => {
   const layers = layerStore()
   const clock = fakeClock({ wall: 1000 })
   const history = new LayerHistory({ store: { layers }, clock })
@@ -184,7 +184,7 @@ test('the layer knows when it last said something else of a policy', async () =>
   expect(await history.changedAt('c')).toBeUndefined()
 })
 
-test('a change is made anew on what somebody else changed meanwhile', async () => {
+test('a change is repeated after a concurrent change', async () => {
   const layers = layerStore(3)
   const layer = await historyOn(layers).change((current) => ({
     policies: { ...current.policies, a: { shadow: true } },
@@ -193,7 +193,7 @@ test('a change is made anew on what somebody else changed meanwhile', async () =
   expect(layers.versions.map(({ version }) => version)).toEqual([1, 2, 3, 4])
 })
 
-test('a change that throws stores nothing, and one that never wins gives up', async () => {
+test('a change that throws stores nothing, and one that always conflicts fails', async () => {
   const layers = layerStore()
   await expect(
     historyOn(layers).change(() => {
@@ -206,7 +206,7 @@ test('a change that throws stores nothing, and one that never wins gives up', as
   })
 })
 
-test('a layer that this release cannot read is refused, and can be cleared', async () => {
+test('a layer that this release cannot read is rejected and can be cleared', async () => {
   const layers = layerStore()
   layers.versions.push({
     version: 1,

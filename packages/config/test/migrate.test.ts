@@ -5,7 +5,7 @@ import { fixture } from './read.js'
 
 const policiesOf = (text: string) => parseConfig(text, { env: {} }).policies
 
-test('a file of version 1.0 becomes one of 1.1.0 that says the same', () => {
+test('a file of version 1.0 becomes an equivalent file of version 1.1.0', () => {
   const { text, report } = migrateConfig(fixture('consolidated.yaml'))
   const [old, now] = [parseConfig(fixture('consolidated.yaml'), { env: {} }), parseConfig(text, { env: {} })]
   expect(now.version).toBe('1.1.0')
@@ -32,7 +32,7 @@ test('a file of version 1.0 becomes one of 1.1.0 that says the same', () => {
   })
 })
 
-test('migrating twice changes nothing more', () => {
+test('a second migration changes nothing', () => {
   const { text } = migrateConfig(fixture('consolidated.yaml'))
   const again = migrateConfig(text)
   expect(again.text).toBe(text)
@@ -74,7 +74,7 @@ test('a folder of old settings becomes policies by subsystem, operation and kind
   })
 })
 
-test('settings with a floor under the wait: the multiplier scales, the time is that of one attempt', () => {
+test('in settings with a minimum delay the multiplier scales it and the timeout is per attempt', () => {
   const { text } = migrateConfig({
     gmail: {
       max_attempts: 3,
@@ -101,7 +101,7 @@ test('settings with a floor under the wait: the multiplier scales, the time is t
   })
 })
 
-test('settings of requests through proxies: the time is that of the whole request', () => {
+test('in settings of proxy requests the timeout is that of the whole request', () => {
   const { text } = migrateConfig({
     max_attempts: 3,
     backoff_strategy: 'exponential',
@@ -126,7 +126,7 @@ test('settings of requests through proxies: the time is that of the whole reques
   })
 })
 
-test('breakers are found by themselves and within settings; what they remember is left out', () => {
+test('breakers are found alone and within settings, without their state', () => {
   const { text, report } = migrateConfig({
     notion: {
       service_name: 'notion',
@@ -147,7 +147,7 @@ test('breakers are found by themselves and within settings; what they remember i
   expect(report.integrity).toMatchObject({ breakersIn: 2, breakersOut: 2, ok: true })
 })
 
-test('what is not understood is told, never thrown', () => {
+test('unknown settings are reported and never thrown', () => {
   const { text, report } = migrateConfig([
     { file: 'a.yaml', text: 'retries: lots\ncolour: red\n' },
     { file: 'b.yaml', text: '"unended' },
@@ -163,7 +163,7 @@ test('what is not understood is told, never thrown', () => {
   ])
 })
 
-test('the input is not changed, and hostile names change nothing else', () => {
+test('migration neither changes its input nor pollutes prototypes', () => {
   const input = JSON.parse(
     '{"__proto__": {"state": {"retries": 1}}, "policies": {"a": {"retries": 2}}, "subsystem_mappings": {"__proto__": {"x": {"y": "z"}}}}',
   ) as object
@@ -185,7 +185,7 @@ test.each([
   ['an empty list', []],
   ['a list of what are no files', [null, 5, 'retries: 2', { file: 'x.yaml' }]],
   ['settings of something else', { theme: 'dark' }],
-])('of %s nothing can be made, and the report says so', (_, input) => {
+])('migration of %s fails with a report', (_, input) => {
   const { text, report } = migrateConfig(input as never)
   expect(report.integrity).toMatchObject({ policiesIn: 0, policiesOut: 0, ok: false })
   expect(report.problems.length).toBeGreaterThan(0)
@@ -193,7 +193,7 @@ test.each([
   expect(parseConfig(text, { env: {} }).version).toBe('1.1.0')
 })
 
-test('one file of several that cannot be read is a loss', () => {
+test('a file that cannot be read makes the migration incomplete', () => {
   const { text, report } = migrateConfig([
     { file: 'a.yaml', text: 'save: { retries: 2 }' },
     { file: 'b.yaml', text: 'a: [1' },
@@ -203,7 +203,7 @@ test('one file of several that cannot be read is a loss', () => {
   expect(report.problems).toMatchObject([{ file: 'b.yaml' }])
 })
 
-test('durations are written as somebody would write them', () => {
+test('durations are written in readable units', () => {
   const { text } = migrateConfig({ a: { b: { maxRetries: 1, initialDelayMs: 1001, maxDelayMs: 1100 } } })
   expect(text).toMatch(/base_delay: 1\.001\n/)
   expect(text).toMatch(/max_delay: 1\.1\n/)

@@ -6,7 +6,7 @@ import { lines } from './read.js'
 
 const wrong = (value: unknown): string[] => lines(checkObject(value, {}).problems)
 
-test('an object is camelCase and milliseconds, or strings with a unit', () => {
+test('a config object has camelCase keys and milliseconds or strings with a unit', () => {
   const config = parseConfigObject(
     {
       policies: {
@@ -35,7 +35,7 @@ test('an object is camelCase and milliseconds, or strings with a unit', () => {
   })
 })
 
-test('unknown keys are named with the nearest in the same spelling; the file spelling is unknown here', () => {
+test('unknown keys of an object, including snake_case keys, are reported with the nearest camelCase key', () => {
   expect(wrong({ policies: { a: { max_attempts: 3, jitterAmont: 1 } }, subsystem_mappings: {} })).toEqual([
     'policies.a.max_attempts: unknown key of policies.a (did you mean maxAttempts?)',
     'policies.a.jitterAmont: unknown key of policies.a (did you mean jitterAmount?)',
@@ -43,20 +43,20 @@ test('unknown keys are named with the nearest in the same spelling; the file spe
   ])
 })
 
-test('a text that looks like a variable is what it is', () => {
+test('variables in the strings of an object are not replaced', () => {
   expect(parseConfigObject({ policies: { a: { name: '${HOME}' } } }, { HOME: 'x' }).policies?.a?.name).toBe(
     '${HOME}',
   )
 })
 
-test('messages speak in milliseconds', () => {
+test('problems of an object are worded in milliseconds', () => {
   expect(wrong({ policies: { a: { baseDelay: '2s', maxDelay: 100, attemptTimeout: -1 } } })).toEqual([
     "policies.a.attemptTimeout: expected a duration above 0, or Infinity for none, in milliseconds or as '500ms', '30s', '5m', '24h', '30d', got -1",
     'policies.a.maxDelay: expected at least baseDelay (2000 ms), got 100 ms',
   ])
 })
 
-test('what was given is not changed, and what it becomes does not change with it', () => {
+test('parsing an object neither changes it nor shares parts with it', () => {
   const given = {
     policies: { a: { retryableExceptions: ['timeout'] } },
     overrides: { 'Retry/abortOn': ['validation'] },
@@ -108,7 +108,7 @@ const anyConfig = fc.record(
   { requiredKeys: [] },
 )
 
-test('an object survives the way to the file and back', () => {
+test('an object is unchanged after encoding and parsing', () => {
   fc.assert(
     fc.property(anyConfig, (given) => {
       const config = parseConfigObject(given, {})

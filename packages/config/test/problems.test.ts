@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { checkConfig, parseConfig } from '../src/check/check.js'
 import { check, lines, refused, wrong } from './read.js'
 
-test('everything wrong is told at once, with file, line, column, what it got, what it takes and what was meant', () => {
+test('parseConfig reports all problems at once, with position, expected and actual value and a suggestion', () => {
   const text = `version: "1.1.0"
 polices: {}
 policies:
@@ -39,13 +39,13 @@ test.each([
   ['version: 1.1', 'expected a text such as "1.2.0", in quotes, got 1.1'],
   ['version: "2.0.0"', 'expected 1.0.x, 1.1.x or 1.2.x'],
   ['version: "one"', 'expected a text such as "1.2.0"'],
-])('%j is refused', (text, message) => {
+])('parseConfig rejects %j', (text, message) => {
   const { config, problems } = checkConfig(text, { env: {} })
   expect(config).toBeUndefined()
   expect(lines(problems).join('\n')).toContain(message)
 })
 
-test('a newer minor version is read as 1.2 with a warning, and a section of 1.1 in a 1.0 file too', () => {
+test('checkConfig warns about a newer minor version and about sections that are newer than the version of the file', () => {
   expect(lines(checkConfig('version: "1.4.0"', { env: {} }).warnings)).toEqual([
     'version: expected 1.2 or older, got "1.4.0"; it is read as 1.2.0',
   ])
@@ -54,14 +54,14 @@ test('a newer minor version is read as 1.2 with a warning, and a section of 1.1 
   expect(lines(warnings)).toEqual(['store: this section requires version 1.1.0; it is used anyway'])
 })
 
-test('an unknown key of a 1.0 file is an error that names the nearest one', () => {
+test('checkConfig suggests the nearest key for an unknown key of a 1.0 file', () => {
   const { problems } = checkConfig('version: "1.0.0"\npolicies: { a: { max_attemps: 3 } }', { env: {} })
   expect(lines(problems)).toEqual([
     'policies.a.max_attemps: unknown key of policies.a (did you mean max_attempts?)',
   ])
 })
 
-test('"?name" may be missing', () => {
+test('checkConfig accepts a mapping to a missing policy that is written as "?name"', () => {
   expect(wrong('subsystem_mappings: { a: { b: { timeout: "?later" } } }')).toEqual([])
 })
 
@@ -99,20 +99,20 @@ test.each([
   ['overrides: { "A/Retri/delay": 5 }', 'got "Retri"'],
   ['overrides: { "A/b/Retry/delay": soon }', 'expected a duration of 0 or more'],
   ['overrides: { "Retry/enabled": 1 }', 'expected true or false'],
-])('%s', (body, message) => {
+])('checkConfig reports the problem of %s', (body, message) => {
   expect(wrong(body).join('\n')).toContain(message)
 })
 
-test('a cap below the base that nobody gave caps it', () => {
+test('max_delay limits a base_delay that is not configured', () => {
   expect(wrong('policies: { a: { max_delay: 0.1 } }')).toEqual([])
 })
 
-test('sections and policies that are empty say nothing', () => {
+test('empty sections and policies are accepted', () => {
   const { config } = check('policies:\n  a:\npools:\nstore: memory')
   expect(config).toEqual({ version: '1.1.0', policies: { a: {} }, pools: {}, store: 'memory' })
 })
 
-test('endless attempts and timeouts are written .inf, or Infinity where there is only JSON', () => {
+test('infinite attempts and timeouts are written as .inf, or as Infinity in JSON', () => {
   const body =
     'policies: { a: { max_attempts: .inf, total_timeout: Infinity, base_delay: 500ms, max_retry_after: 5m } }'
   expect(check(body).config?.policies?.a).toEqual({
@@ -123,16 +123,16 @@ test('endless attempts and timeouts are written .inf, or Infinity where there is
   })
 })
 
-test('merge keys and anchors work', () => {
+test('YAML merge keys and anchors are supported', () => {
   const { config } = check('policies:\n  a: &a { max_attempts: 7 }\n  b: { <<: *a, base_delay: 2 }')
   expect(config?.policies?.b).toEqual({ maxAttempts: 7, baseDelay: 2000 })
 })
 
-test('a text that is none is refused with the same code', () => {
+test('parseConfig rejects a value that is not a string with CONFIG_INVALID', () => {
   expect(refused(() => parseConfig(undefined as never)).message).toContain('expected a string, got nothing')
 })
 
-test('what was read is frozen', () => {
+test('a parsed config is frozen', () => {
   const { config } = check('policies: { a: { retryable_exceptions: [timeout] } }')
   expect(Object.isFrozen(config?.policies?.a?.retryableExceptions)).toBe(true)
 })

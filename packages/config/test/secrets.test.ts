@@ -24,7 +24,7 @@ test.each([
   'policies: { a: { id: "http://ann:hunter2SECRET@host" } }',
   'pools: { p: { members: [{ id: "http://a:hunter2SECRET@h", url: "http://a" }, { id: "http://a:hunter2SECRET@h", url: "http://b" }] } }',
   '"http://ann:hunter2SECRET@host": 1',
-])('what is secret is in no problem: %s', (body) => {
+])('no problem shows the secret in %s', (body) => {
   const { problems } = check(body)
   expect(problems.length).toBeGreaterThan(0)
   expect(JSON.stringify(problems)).not.toMatch(/hunter2/)
@@ -32,7 +32,7 @@ test.each([
   expect(JSON.stringify([message, details])).not.toMatch(/hunter2/)
 })
 
-test('what is so long that it is cut has no part of its credentials, and takes no time', () => {
+test('a shortened value shows no part of its credentials', () => {
   const long = `http://ann:${'hunter2'.repeat(100_000)}@host`
   expect(wrong(`pools: { p: { policy: "${long}" } }`)).toEqual([
     'pools.p.policy: expected the id of a policy, got "http://***"',
@@ -40,7 +40,7 @@ test('what is so long that it is cut has no part of its credentials, and takes n
   expect(wrong(`policies: { "${'://a:'.repeat(100_000)}": { max_attempts: 0 } }`)).toHaveLength(1)
 })
 
-test('a number that stands for something secret is not shown', () => {
+test('a number in a secret field is not shown', () => {
   expect(wrong('proxy: { users: [{ name: ann, password: 12345678 }] }')).toEqual([
     'proxy.users[0].password: expected a text that is not empty, got a value that is not shown',
   ])
@@ -55,7 +55,7 @@ test.each([
   ['twice the same', `one:${KEY},one:${'b'.repeat(64)}`, 'two keys have the id one'],
   ['nothing but blanks', '  ', 'got no key'],
   ['nothing but commas', ' , ', 'got no key'],
-])('a key of payloads that is %s is refused with its place, and not shown', (_, key, message) => {
+])('an encryption key that is %s is rejected with its position and not shown', (_, key, message) => {
   const { problems, config } = check(`dead_letters:\n  encryption_key: "${key}"`)
   expect(config).toBeUndefined()
   expect(problems).toMatchObject([{ path: 'dead_letters.encryption_key', line: 3, column: 19 }])
@@ -63,7 +63,7 @@ test.each([
   expect(JSON.stringify(problems)).not.toMatch(/hunter2|aaaa|bbbb/)
 })
 
-test('a key of payloads that is one is taken, and one of the environment is named by its variable', () => {
+test('a valid encryption key is accepted, and a wrong one from the environment is reported under its variable', () => {
   expect(wrong(`dead_letters: { encryption_key: "${KEY}, old:${'b'.repeat(64)}" }`)).toEqual([])
   const env = { HOLDFAST_DEAD_LETTERS_ENCRYPTION_KEY: 'hunter2' }
   expect(lines(checkConfig('version: "1.1.0"', { env }).problems)).toEqual([
@@ -79,7 +79,7 @@ test.each([
   ['{ url: "http://h:1" }', '{ url: "http://u:hunter2@h:1/x" }', 'h:1'],
   ['{ url: "http://h" }', '{ url: "http://h:80" }', 'h'],
   ['{ id: "h:1", url: "http://a" }', '{ url: "http://h:1" }', 'h:1'],
-])('members %s and %s of one pool are one too many', (one, two, id) => {
+])('members %s and %s of one pool are rejected as duplicates', (one, two, id) => {
   const { problems } = check(
     `pools:\n  p:\n    members:\n      - ${one}\n      - { id: x, url: "http://x" }\n      - ${two}`,
   )
@@ -90,7 +90,7 @@ test.each([
   expect(JSON.stringify(problems)).not.toContain('hunter2')
 })
 
-test('two members with one id are told with both places', () => {
+test('two members with one id are reported with both positions', () => {
   const body =
     'pools:\n  p:\n    members:\n      - { id: a, url: "http://a" }\n      - { id: a, url: "http://b" }'
   expect(check(body).problems).toEqual([
@@ -103,7 +103,7 @@ test('two members with one id are told with both places', () => {
   ])
 })
 
-test('members of different pools may have one host', () => {
+test('members of different pools can have the same host', () => {
   expect(
     wrong('pools: { p: { members: [{ url: "http://a" }] }, q: { members: [{ url: "http://a" }] } }'),
   ).toEqual([])

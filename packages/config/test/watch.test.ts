@@ -40,7 +40,7 @@ function start(text: string | undefined = 'one', path = file): void {
 const last = (text: string) =>
   vi.waitFor(() => expect(texts.at(-1)).toBe(text), { timeout: 20_000, interval: 20 })
 
-test('a file that is written anew is told of once', async () => {
+test('a rewritten file is reported once', async () => {
   start()
   writeFileSync(file, 'two')
   await last('two')
@@ -48,7 +48,7 @@ test('a file that is written anew is told of once', async () => {
   expect(texts).toEqual(['two'])
 })
 
-test('another file in its place, as editors do it', async () => {
+test('a file that is replaced by a rename is reported', async () => {
   start()
   for (const text of ['two', 'three']) {
     writeFileSync(join(folder, '.tmp'), text)
@@ -57,7 +57,7 @@ test('another file in its place, as editors do it', async () => {
   }
 })
 
-test('another folder behind a link, as deployments do it', async () => {
+test('a link that is switched to another folder is reported', async () => {
   for (const version of ['v1', 'v2', 'v3']) {
     mkdirSync(join(folder, version))
     writeFileSync(join(folder, version, 'hf.yaml'), version)
@@ -73,7 +73,7 @@ test('another folder behind a link, as deployments do it', async () => {
   expect(texts).toEqual(['v2', 'v3'])
 })
 
-test('a file that a link elsewhere leads to', async () => {
+test('a change of the target of a link is reported', async () => {
   const elsewhere = mkdtempSync(join(tmpdir(), 'holdfast-target-'))
   try {
     writeFileSync(join(elsewhere, 'real.yaml'), 'one')
@@ -87,7 +87,7 @@ test('a file that a link elsewhere leads to', async () => {
   }
 })
 
-test('a file that is emptied and then written is told of when it is whole', async () => {
+test('a file that is truncated and then written is reported when it is complete', async () => {
   start()
   await truncate(file)
   await watching?.check()
@@ -97,13 +97,13 @@ test('a file that is emptied and then written is told of when it is whole', asyn
   expect(texts).not.toContain('')
 })
 
-test('a file that stays empty is told of in the end', async () => {
+test('a file that stays empty is reported after several reads', async () => {
   start()
   await truncate(file)
   await last('')
 })
 
-test('a file that is deleted and made again', async () => {
+test('a file that is deleted and created again is reported', async () => {
   start()
   unlinkSync(file)
   await watching?.check()
@@ -114,19 +114,19 @@ test('a file that is deleted and made again', async () => {
   expect(errors).toHaveLength(1)
 })
 
-test('what changed before the watch began is told of', async () => {
+test('a change before the start of the watch is reported', async () => {
   start('zero')
   await last('one')
 })
 
-test('other files of the folder change nothing', async () => {
+test('changes of other files in the folder are not reported', async () => {
   start()
   writeFileSync(join(folder, 'other.yaml'), 'x')
   await watching?.check()
   expect(texts).toEqual([])
 })
 
-test('nothing is told after the end', async () => {
+test('nothing is reported after close', async () => {
   start()
   watching?.close()
   writeFileSync(file, 'two')
@@ -134,7 +134,7 @@ test('nothing is told after the end', async () => {
   expect(texts).toEqual([])
 })
 
-test('a file is left alone for 200 ms at the most', async () => {
+test('a file that changes continuously is read after at most 200 ms', async () => {
   const clock = fakeClock()
   const told: string[] = []
   watching = createFileWatcher(file, { clock, debounce: 1000, onChange: (text) => void told.push(text) })
@@ -148,7 +148,7 @@ test('a file is left alone for 200 ms at the most', async () => {
   await vi.waitFor(step, { timeout: 20_000, interval: 20 })
 })
 
-test('a listener that throws is told of, and the next change still comes', async () => {
+test('an error of the listener is reported, and the next change still arrives', async () => {
   let calls = 0
   watching = createFileWatcher(file, {
     clock: systemClock,
