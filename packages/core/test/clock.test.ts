@@ -16,7 +16,7 @@ describe('system timers', () => {
     vi.resetModules() // what was loaded meanwhile has those timers for good, and other files share this process
   })
 
-  /** Goes on without running through every millisecond of a month. */
+  /** Advances without running through every millisecond of a month. */
   const pass = (ms: number) => vi.advanceTimersByTime(ms)
 
   it('fire when they are due', () => {

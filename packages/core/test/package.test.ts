@@ -1,4 +1,4 @@
-// What is shipped, imported as its users import it. Needs `npm run build`.
+// The built package, imported as its users import it. Needs `npm run build`.
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 
@@ -15,11 +15,11 @@ describe.each(entries)('%s', (entry) => {
       )
     const exported = Object.keys(await import(entry))
     expect(exported).toEqual(expect.arrayContaining(declared('const|function')))
-    // A class may be exported as a type alone.
+    // A class can be exported as a type alone.
     expect(declared('const|function|class')).toEqual(expect.arrayContaining(exported))
   })
 
-  // The engine's own parts are for the packages that are built on it.
+  // The internal entry is only for the other packages of the project.
   test.skipIf(entry === 'holdfast/internal')('exports its classes under their own names', async () => {
     const isClass = (value: unknown) => /^class\b/.test(String(value))
     const named = Object.entries(await import(entry)).filter(([, value]) => isClass(value))

@@ -3,7 +3,7 @@ import type { CircuitBreakerOptions } from '../../src/index.js'
 import { seededRandom } from '../../src/testing/index.js'
 import { admitted, fail, made, succeed } from './setup.js'
 
-/** An adaptive breaker with these results behind it, each too old to be in its window. */
+/** An adaptive breaker with these results, each too old to be in its window. */
 async function withHistory(
   options: CircuitBreakerOptions,
   ...history: [successes: number, failures: number][]
@@ -20,7 +20,7 @@ async function withHistory(
   return { breaker, clock }
 }
 
-/** How many failures at one moment open it. */
+/** How many failures at the same time open the breaker. */
 async function patience(options: CircuitBreakerOptions, ...history: [successes: number, failures: number][]) {
   const { breaker } = await withHistory(options, ...history)
   let failures = 0

@@ -1,10 +1,10 @@
-// A breaker that has a link to others of its name elsewhere: what it tells, what it asks, and what it does as told.
+// A breaker with a coordinator: what it reports and requests, and how it applies the state of other nodes.
 import { describe, expect, it } from 'vitest'
 import type { BreakerCoordinator, RemoteBreakerState } from '../../src/breaker/coordinator.js'
 import type { CircuitBreaker, CircuitBreakerOptions } from '../../src/index.js'
 import { admitted, fail, made, opened, succeed } from './setup.js'
 
-/** A link that writes down what it hears; tests wait until `probeAllowedAt`. */
+/** A coordinator that records its calls; probes are allowed from `probeAllowedAt` on. */
 class Heard implements BreakerCoordinator {
   isProbeWanted = false
   until = Number.NEGATIVE_INFINITY
@@ -16,7 +16,7 @@ class Heard implements BreakerCoordinator {
   onResult = (phase: string, failed: boolean) => void this.said.push(['counted', phase, failed])
   onCommand = (order: string) => void this.said.push(['ordered', order])
 
-  /** What it heard since it was last asked. */
+  /** The calls since the last read. */
   take = () => this.said.splice(0)
 }
 

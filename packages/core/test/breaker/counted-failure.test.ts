@@ -30,7 +30,7 @@ const NOT_COUNTED: [string, unknown][] = [
   ['undefined', undefined],
   ["a caller's abort", aborted()],
   ['a cancellation', new HoldfastError('CANCELLED', 'stopped')],
-  ['the refusal of a breaker', new HoldfastError('CIRCUIT_OPEN', 'resting', { retryAfter: 5 })],
+  ['the rejection of a breaker', new HoldfastError('CIRCUIT_OPEN', 'open', { retryAfter: 5 })],
 ]
 
 describe('whether a breaker counts a failure', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { BreakerEvent } from '../../src/index.js'
-import { admitted, fail, made, opened, refusalOf, succeed } from './setup.js'
+import { admitted, fail, made, opened, rejectionOf, succeed } from './setup.js'
 
 describe('a disabled breaker', () => {
   it('is closed and reports that it is disabled', () => {
@@ -89,7 +89,7 @@ describe('an enabled breaker', () => {
     breaker.disable()
     breaker.enable()
     breaker.trip()
-    expect((await refusalOf(breaker)).retryAfter).toBe(2000)
+    expect((await rejectionOf(breaker)).retryAfter).toBe(2000)
   })
 
   it('counts the time it was disabled as closed time', async () => {
@@ -98,7 +98,7 @@ describe('an enabled breaker', () => {
     await clock.advance(1000)
     breaker.enable()
     breaker.trip()
-    expect((await refusalOf(breaker)).retryAfter).toBe(1000)
+    expect((await rejectionOf(breaker)).retryAfter).toBe(1000)
   })
 
   it('is not closed by a second enable', async () => {

@@ -5,7 +5,7 @@ import { admitted, fail, made, opened, succeed } from './setup.js'
 
 afterEach(() => vi.restoreAllMocks())
 
-/** The changes a breaker tells, as `from>to`. */
+/** The events of a breaker, as `from>to`. */
 function changesOf(breaker: CircuitBreaker): string[] {
   const changes: string[] = []
   breaker.on(({ fromState, toState }) => changes.push(`${fromState}>${toState}`))
@@ -74,34 +74,34 @@ describe('the events of a breaker', () => {
 
   it('go to every listener, in the order in which they were added', () => {
     const { breaker } = made()
-    const told: number[] = []
-    for (let i = 0; i < 3; i++) breaker.on(() => told.push(i))
+    const received: number[] = []
+    for (let i = 0; i < 3; i++) breaker.on(() => received.push(i))
     breaker.trip()
-    expect(told).toEqual([0, 1, 2])
+    expect(received).toEqual([0, 1, 2])
   })
 
   it('no longer go to a listener that was removed, and still to the others', () => {
     const { breaker } = made()
-    const told: string[] = []
-    const off = breaker.on(() => told.push('first'))
-    breaker.on(() => told.push('second'))
+    const received: string[] = []
+    const off = breaker.on(() => received.push('first'))
+    breaker.on(() => received.push('second'))
     off()
     off()
     breaker.trip()
-    expect(told).toEqual(['second'])
+    expect(received).toEqual(['second'])
   })
 
   it('go twice to a listener that was added twice, until each is removed', () => {
     const { breaker } = made()
-    let told = 0
-    const listener = () => told++
+    let received = 0
+    const listener = () => received++
     const off = breaker.on(listener)
     breaker.on(listener)
     breaker.trip()
-    expect(told).toBe(2)
+    expect(received).toBe(2)
     off()
     breaker.reset()
-    expect(told).toBe(3)
+    expect(received).toBe(3)
   })
 
   it('reach the listeners of a guard that has the breaker', async () => {

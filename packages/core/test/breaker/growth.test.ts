@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import type { CircuitBreaker } from '../../src/index.js'
 import type { FakeClock } from '../../src/testing/index.js'
-import { fail, made, refusalOf, succeed } from './setup.js'
+import { fail, made, rejectionOf, succeed } from './setup.js'
 
-const openTime = async (breaker: CircuitBreaker) => (await refusalOf(breaker)).retryAfter
+const openTime = async (breaker: CircuitBreaker) => (await rejectionOf(breaker)).retryAfter
 
-/** Waits until the breaker may be tested, and lets the test fail. */
+/** Waits until a probe is admitted, which fails. */
 async function failTest(breaker: CircuitBreaker, clock: FakeClock): Promise<void> {
   await clock.advance((await openTime(breaker)) ?? 0)
   fail(breaker)
 }
 
-/** Waits until the breaker may be tested, and lets the test succeed. */
+/** Waits until a probe is admitted, which succeeds. */
 async function passTest(breaker: CircuitBreaker, clock: FakeClock): Promise<void> {
   await clock.advance((await openTime(breaker)) ?? 0)
   succeed(breaker)

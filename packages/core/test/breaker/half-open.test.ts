@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { CircuitBreakerOptions } from '../../src/index.js'
-import { admitted, fail, opened, refusalOf, succeed } from './setup.js'
+import { admitted, fail, opened, rejectionOf, succeed } from './setup.js'
 
-/** A breaker whose time is up and that nobody has tested yet. */
+/** A breaker whose open time is over, before its first probe. */
 async function rested(options: CircuitBreakerOptions = {}) {
   const { breaker, clock } = opened(options)
   await clock.advance(1000)
@@ -28,7 +28,7 @@ describe('a half-open breaker', () => {
     await clock.advance(50)
     admitted(breaker)
     await clock.advance(50)
-    const error = await refusalOf(breaker)
+    const error = await rejectionOf(breaker)
     expect(error.retryAfter).toBe(100)
     expect(error.message).toContain('mail is half_open')
   })
@@ -79,7 +79,7 @@ describe('a half-open breaker', () => {
     const { breaker } = await rested()
     fail(breaker)
     expect(breaker.state).toBe('open')
-    expect((await refusalOf(breaker)).retryAfter).toBe(1000)
+    expect((await rejectionOf(breaker)).retryAfter).toBe(1000)
   })
 
   it('counts the failed probe among the failures that opened it', async () => {
@@ -149,7 +149,7 @@ describe('a half-open breaker', () => {
     await clock.advance(25)
     admitted(breaker)
     // The first has 25 left, the third 100: had the first been freed, it would be 100.
-    expect((await refusalOf(breaker)).retryAfter).toBe(25)
+    expect((await rejectionOf(breaker)).retryAfter).toBe(25)
     first.success()
     expect(breaker.admit()).toBeDefined()
   })

@@ -196,7 +196,7 @@ describe('keyed breakers', () => {
       for (let i = 0; i < 20; i++) await call(`bad${i}`, down)
       for (let i = 0; i < 60; i++) await call(`${i}`, up)
       expect(keys().filter((key) => key.startsWith('bad'))).toHaveLength(20)
-      // One look is at 16 of them, so that it costs little; a few calls later the rest have been looked at.
+      // One eviction scans 16 of them; a few calls later all have been scanned.
       expect(keys().length).toBeLessThanOrEqual(24)
     })
 

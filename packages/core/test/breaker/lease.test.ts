@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { type CircuitBreakerOptions, type GuardOptions, guard, isHoldfastError } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
-import { admitted, held, opened, refusalOf } from './setup.js'
+import { admitted, held, opened, rejectionOf } from './setup.js'
 
-/** A breaker whose time is up and that nobody has tested yet. */
+/** A breaker whose open time is over, before its first probe. */
 async function rested(options: CircuitBreakerOptions = {}) {
   const { breaker, clock } = opened(options)
   await clock.advance(1000)
@@ -47,7 +47,7 @@ describe('the lease of a probe', () => {
     await clock.advance(50)
     expect(breaker.admit()).toBeDefined()
     expect(breaker.admit()).toBeUndefined()
-    expect((await refusalOf(breaker)).retryAfter).toBe(150)
+    expect((await rejectionOf(breaker)).retryAfter).toBe(150)
   })
 
   it('admits one hung probe after the other, and never more than one at a time', async () => {
@@ -121,7 +121,7 @@ describe('the lease of a probe', () => {
 describe("the lease of a guard's probe", () => {
   const hang = () => new Promise<never>(() => {})
 
-  /** A guard whose breaker may be tested now. */
+  /** A guard whose breaker admits a probe now. */
   async function restedGuard(options: GuardOptions, breaker: CircuitBreakerOptions = {}) {
     const clock = fakeClock()
     const kept = guard({ clock, retry: false, breaker: { timeoutDuration: 1000, ...breaker }, ...options })

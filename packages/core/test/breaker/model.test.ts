@@ -37,13 +37,13 @@ const options: fc.Arbitrary<ModelOptions> = fc
     }
   })
 
-/** The real breaker and its model, side by side; permits come in pairs and are kept after they are settled. */
+/** The real breaker and its model; permits come in pairs and are kept after they are released. */
 class Pair {
   readonly model: Model
   private breaker: CircuitBreaker
   private readonly permits: [Permit, ModelPermit][] = []
   private readonly events: string[] = []
-  /** How far the breaker's monotonic clock is ahead of the model's: it begins anew with each process. */
+  /** The difference between the breaker's monotonic clock and the model's: each process has another clock. */
   private ahead = 0
   private readonly clock: Clock
   private readonly settings: ModelOptions
@@ -108,7 +108,7 @@ class Pair {
     this.breaker = this.listened(CircuitBreaker.restore(snapshot, this.given()))
   }
 
-  /** Does one thing to both; `what` and `which` are any two whole numbers. */
+  /** Applies one action to both; `what` and `which` are any two whole numbers. */
   step(what: number, which: number): void {
     const { model, permits, breaker } = this
     const any = permits[which % Math.max(1, permits.length)]
@@ -132,7 +132,7 @@ class Pair {
     this.compare()
   }
 
-  /** Many calls at once, so that the long run behind an adaptive threshold gets to say something. */
+  /** Many calls at once, so that there are enough results for an adaptive threshold. */
   private burst(which: number): void {
     for (let i = 0; i < which; i++) {
       this.settle(this.admit(), i % 7 < which % 7 ? 'failure' : 'success')
@@ -161,7 +161,7 @@ class Pair {
   }
 }
 
-/** Of a million comparisons only one that fails is worth an assertion, which takes longer than the step itself. */
+/** Only a comparison that fails becomes an assertion, because an assertion takes longer than the step itself. */
 function same(real: unknown[], model: unknown[]): void {
   if (real.some((value, i) => value !== model[i])) expect(real).toEqual(model)
 }

@@ -1,6 +1,6 @@
 /**
- * The breaker as the contract tells it, for comparison with the real one: every result is kept and everything is worked
- * out anew from them each time. Nothing here is quick, and nothing is shared with the sources.
+ * The breaker as the contract describes it, for comparison with the real one: every result is kept and everything is computed
+ * from them each time. It is slow, and shares no code with the sources.
  */
 
 export interface ModelOptions {
@@ -31,7 +31,7 @@ interface Result {
 
 export class ModelPermit {
   settled = false
-  /** A test whose lease ended, and whose place was given away. */
+  /** A probe whose lease ended, and whose permit another probe holds. */
   lapsed = false
 
   readonly period: object
@@ -76,7 +76,7 @@ export class Model {
     return this.state === 'open' ? this.wall + this.until - this.now : undefined
   }
 
-  /** How long until something is due: each deadline and each moment at which a result grows too old. */
+  /** The time until each deadline and each expiry of a result. */
   get boundaries(): number[] {
     const { windowDuration } = this.options
     return [
@@ -137,7 +137,7 @@ export class Model {
     this.become('closed')
   }
 
-  /** Another process goes on with it, whose wall clock has been set by `step` meanwhile. Calls in flight are lost. */
+  /** Continues in another process, whose wall clock was set by `step` meanwhile. Running calls are lost. */
   restore(step: number): void {
     const moved = (time: number) => this.now - Math.max(0, this.now - time + step)
     this.wall += step

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { isHoldfastError } from '../../src/index.js'
-import { admitted, fail, made, opened, refusalOf } from './setup.js'
+import { admitted, fail, made, opened, rejectionOf } from './setup.js'
 
 describe('an open breaker', () => {
   it('rejects every call', () => {
@@ -18,7 +18,7 @@ describe('an open breaker', () => {
   it('rejects with CIRCUIT_OPEN, the time left and its id', async () => {
     const { breaker, clock } = opened({ id: 'mail' })
     await clock.advance(400)
-    const error = await refusalOf(breaker)
+    const error = await rejectionOf(breaker)
     expect(isHoldfastError(error, 'CIRCUIT_OPEN')).toBe(true)
     expect(error.retryAfter).toBe(600)
     expect(error.message).toContain('mail')
@@ -29,14 +29,14 @@ describe('an open breaker', () => {
   it('rounds the time in its message up to whole milliseconds', async () => {
     const { breaker, clock } = opened()
     await clock.advance(999.5)
-    const error = await refusalOf(breaker)
+    const error = await rejectionOf(breaker)
     expect(error.retryAfter).toBe(0.5)
     expect(error.message).toContain(' 1 ms')
   })
 
   it('rejects each caller with a new error', async () => {
     const { breaker } = opened()
-    expect(await refusalOf(breaker)).not.toBe(await refusalOf(breaker))
+    expect(await rejectionOf(breaker)).not.toBe(await rejectionOf(breaker))
   })
 
   it('still rejects a millisecond before its open time is over', async () => {
@@ -105,7 +105,7 @@ describe('an open breaker', () => {
     const { breaker } = opened({ timeoutMultiplier: 2 })
     breaker.trip()
     breaker.trip()
-    expect((await refusalOf(breaker)).retryAfter).toBe(1000)
+    expect((await rejectionOf(breaker)).retryAfter).toBe(1000)
   })
 
   it('closes when it is reset, with an empty window', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { CircuitBreaker, type CircuitBreakerOptions, guard, isHoldfastError } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
-import { admitted, fail, made, opened, problemsOf, refusalOf, succeed } from './setup.js'
+import { admitted, fail, made, opened, problemsOf, rejectionOf, succeed } from './setup.js'
 
 const problems = (options: unknown) => problemsOf(() => new CircuitBreaker(options as CircuitBreakerOptions))
 
@@ -55,10 +55,10 @@ describe('the defaults of a breaker', () => {
   it('timeoutDuration is 30 seconds, and timeoutMultiplier 1', async () => {
     const { breaker, clock } = made()
     breaker.trip()
-    expect((await refusalOf(breaker)).retryAfter).toBe(30_000)
+    expect((await rejectionOf(breaker)).retryAfter).toBe(30_000)
     await clock.advance(30_000)
     fail(breaker)
-    expect((await refusalOf(breaker)).retryAfter).toBe(30_000)
+    expect((await rejectionOf(breaker)).retryAfter).toBe(30_000)
   })
 
   it('maxTimeoutDuration is a year', async () => {
@@ -66,7 +66,7 @@ describe('the defaults of a breaker', () => {
     breaker.trip()
     await clock.advance(364 * 86_400_000)
     fail(breaker)
-    expect((await refusalOf(breaker)).retryAfter).toBe(365 * 86_400_000)
+    expect((await rejectionOf(breaker)).retryAfter).toBe(365 * 86_400_000)
   })
 
   it('successThreshold is 1', async () => {
@@ -87,7 +87,7 @@ describe('the defaults of a breaker', () => {
     const { breaker, clock } = opened()
     await clock.advance(1000)
     admitted(breaker)
-    expect((await refusalOf(breaker)).retryAfter).toBe(1000)
+    expect((await rejectionOf(breaker)).retryAfter).toBe(1000)
   })
 
   it('adaptive is false', () => {
@@ -133,7 +133,7 @@ describe('durations', () => {
   ] as const)('are read as %s', async (timeoutDuration, ms) => {
     const { breaker } = made({ timeoutDuration })
     breaker.trip()
-    expect((await refusalOf(breaker)).retryAfter).toBe(ms)
+    expect((await rejectionOf(breaker)).retryAfter).toBe(ms)
   })
 })
 

@@ -7,23 +7,23 @@ import {
 } from '../../src/index.js'
 import { type FakeClock, fakeClock } from '../../src/testing/index.js'
 
-/** A breaker on a clock that stands still. */
+/** A breaker on a fake clock. */
 export function made(options: CircuitBreakerOptions = {}): { breaker: CircuitBreaker; clock: FakeClock } {
   const clock = fakeClock()
   return { breaker: new CircuitBreaker({ id: 'b', clock, ...options }), clock }
 }
 
-/** A breaker that has just been opened by as many failures as it takes. */
+/** A breaker that was just opened by failures. */
 export function opened(options: CircuitBreakerOptions = {}): { breaker: CircuitBreaker; clock: FakeClock } {
   const { breaker, clock } = made({ failureThreshold: 3, timeoutDuration: 1000, ...options })
   while (breaker.state === 'closed') fail(breaker)
   return { breaker, clock }
 }
 
-/** The leave to make one call, from a breaker that must give it. */
+/** Acquires a permit; throws where the breaker rejects the call. */
 export function admitted(breaker: CircuitBreaker): Permit {
   const permit = breaker.admit()
-  if (permit === undefined) throw new Error(`the ${breaker.state} breaker refused a call`)
+  if (permit === undefined) throw new Error(`the ${breaker.state} breaker rejected a call`)
   return permit
 }
 
@@ -35,10 +35,10 @@ export function succeed(breaker: CircuitBreaker, times = 1): void {
   for (let i = 0; i < times; i++) admitted(breaker).success()
 }
 
-/** The error with which the breaker refuses a call; fails where it lets the call through. */
-export async function refusalOf(breaker: CircuitBreaker): Promise<HoldfastError> {
+/** The error with which the breaker rejects a call; throws where the call is admitted. */
+export async function rejectionOf(breaker: CircuitBreaker): Promise<HoldfastError> {
   const error: unknown = await breaker.run(() => 'let through').catch((thrown: unknown) => thrown)
-  if (!isHoldfastError(error, 'CIRCUIT_OPEN')) throw new Error('it was not refused')
+  if (!isHoldfastError(error, 'CIRCUIT_OPEN')) throw new Error('the call was not rejected')
   return error
 }
 
@@ -68,7 +68,7 @@ export function held<T>(): {
   return { promise, resolve, reject }
 }
 
-/** How many numbers the breaker's window keeps, live or not; nothing where it has no window yet. */
+/** How many numbers the breaker's window stores, expired or not; undefined where it has no window yet. */
 export function kept({ window }: CircuitBreaker): number | undefined {
   if (window === undefined) return undefined
   const arrays = Object.values(window).filter((value) => Array.isArray(value))

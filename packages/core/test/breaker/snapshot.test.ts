@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { type BreakerSnapshot, CircuitBreaker, type CircuitBreakerOptions } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
-import { admitted, fail, made, opened, problemsOf, refusalOf, succeed } from './setup.js'
+import { admitted, fail, made, opened, problemsOf, rejectionOf, succeed } from './setup.js'
 
 const HOUR = 3_600_000
 
-/** What a store gives back. */
+/** The snapshot after a round trip through JSON. */
 const stored = (snapshot: BreakerSnapshot) => JSON.parse(JSON.stringify(snapshot)) as BreakerSnapshot
 
-/** The breaker in another process, `later` milliseconds after and with a clock that began anew. */
-function reborn(
+/** The breaker in another process, `later` milliseconds after and with another monotonic clock. */
+function restoredLater(
   { breaker, clock }: ReturnType<typeof made>,
   options: CircuitBreakerOptions,
   later = 0,
@@ -30,7 +30,7 @@ const WINDOWS: [string, CircuitBreakerOptions][] = [
 describe.each(WINDOWS)('a snapshot of a breaker with a %s window', (windowType, window) => {
   const options = { timeoutDuration: 1000, timeoutMultiplier: 2, successThreshold: 2, ...window }
 
-  /** One that has opened and closed before, and holds three failures. */
+  /** A breaker that has opened and closed before, and has three failures in its window. */
   async function lived() {
     const it = made(options)
     it.breaker.trip()
@@ -51,7 +51,7 @@ describe.each(WINDOWS)('a snapshot of a breaker with a %s window', (windowType, 
 
   it('restores a closed breaker', async () => {
     const before = await lived()
-    const after = reborn(before, options)
+    const after = restoredLater(before, options)
     expect(after.breaker.snapshot()).toEqual(before.breaker.snapshot())
     expect(after.breaker.state).toBe('closed')
     expect(after.breaker.failureCount).toBe(3)
@@ -66,11 +66,11 @@ describe.each(WINDOWS)('a snapshot of a breaker with a %s window', (windowType, 
     const before = await lived()
     before.breaker.trip()
     await before.clock.advance(300)
-    const after = reborn(before, options)
+    const after = restoredLater(before, options)
     expect(after.breaker.snapshot()).toEqual(before.breaker.snapshot())
     expect(after.breaker.state).toBe('open')
     expect(after.breaker.failureCount).toBe(3)
-    expect((await refusalOf(after.breaker)).retryAfter).toBe(1700)
+    expect((await rejectionOf(after.breaker)).retryAfter).toBe(1700)
   })
 
   it('restores a half-open breaker as open with its open time over and its successes', async () => {
@@ -79,7 +79,7 @@ describe.each(WINDOWS)('a snapshot of a breaker with a %s window', (windowType, 
     await before.clock.advance(2000)
     succeed(before.breaker)
     admitted(before.breaker)
-    const { breaker, clock } = reborn(before, options)
+    const { breaker, clock } = restoredLater(before, options)
     expect(breaker.state).toBe('open')
     expect(breaker.nextTestTime).toBe(clock.wall())
     expect(breaker.failureCount).toBe(3)
@@ -92,33 +92,33 @@ describe.each(WINDOWS)('a snapshot of a breaker with a %s window', (windowType, 
     before.breaker.trip()
     await before.clock.advance(2000)
     admitted(before.breaker)
-    const { breaker } = reborn(before, options)
+    const { breaker } = restoredLater(before, options)
     fail(breaker)
-    expect((await refusalOf(breaker)).retryAfter).toBe(4000)
+    expect((await rejectionOf(breaker)).retryAfter).toBe(4000)
   })
 
   it('keeps the closed time', async () => {
     const before = await lived()
-    const early = reborn(before, options, 599)
+    const early = restoredLater(before, options, 599)
     early.breaker.trip()
-    expect((await refusalOf(early.breaker)).retryAfter).toBe(2000)
-    const late = reborn(before, options, 600)
+    expect((await rejectionOf(early.breaker)).retryAfter).toBe(2000)
+    const late = restoredLater(before, options, 600)
     late.breaker.trip()
-    expect((await refusalOf(late.breaker)).retryAfter).toBe(1000)
+    expect((await rejectionOf(late.breaker)).retryAfter).toBe(1000)
   })
 
   it('restores a new breaker', async () => {
-    const { breaker } = reborn(made(options), options)
+    const { breaker } = restoredLater(made(options), options)
     expect(breaker.state).toBe('closed')
     expect(breaker.failureCount).toBe(0)
     breaker.trip()
-    expect((await refusalOf(breaker)).retryAfter).toBe(1000)
+    expect((await rejectionOf(breaker)).retryAfter).toBe(1000)
   })
 
   it('restores a disabled breaker', () => {
     const before = made(options)
     before.breaker.disable()
-    const { breaker } = reborn(before, options)
+    const { breaker } = restoredLater(before, options)
     expect(breaker.disabled).toBe(true)
     fail(breaker, 50)
     expect(breaker.state).toBe('closed')
@@ -147,7 +147,7 @@ describe('the window of a restored breaker', () => {
     const options = { failureThreshold: 3, windowDuration: 1000 }
     const before = made(options)
     fail(before.breaker, 2)
-    const { breaker } = reborn(before, options, 1000)
+    const { breaker } = restoredLater(before, options, 1000)
     fail(breaker)
     expect(breaker.state).toBe('open')
   })
@@ -156,7 +156,7 @@ describe('the window of a restored breaker', () => {
     const options = { failureThreshold: 3, windowDuration: 1000 }
     const before = made(options)
     fail(before.breaker, 2)
-    const { breaker } = reborn(before, options, 1001)
+    const { breaker } = restoredLater(before, options, 1001)
     expect(breaker.failureCount).toBe(0)
   })
 
@@ -166,7 +166,7 @@ describe('the window of a restored breaker', () => {
     fail(before.breaker, 2)
     await before.clock.advance(400)
     fail(before.breaker)
-    const { breaker, clock } = reborn(before, options, 500)
+    const { breaker, clock } = restoredLater(before, options, 500)
     expect(breaker.failureCount).toBe(3)
     await clock.advance(101)
     expect(breaker.failureCount).toBe(1)
@@ -183,7 +183,7 @@ describe('the window of a restored breaker', () => {
     fail(before.breaker)
     succeed(before.breaker)
     expect(before.breaker.snapshot().failureWindow).toEqual([before.clock.wall(), 4, 1, 2])
-    const { breaker, clock } = reborn(before, options)
+    const { breaker, clock } = restoredLater(before, options)
     expect(breaker.failureCount).toBe(1)
     succeed(breaker)
     expect(breaker.state).toBe('closed')
@@ -196,14 +196,14 @@ describe('the window of a restored breaker', () => {
   it('is empty where the window type changed', async () => {
     const before = made({ failureThreshold: 3 })
     fail(before.breaker, 2)
-    const { breaker } = reborn(before, { failureThreshold: 3, windowType: 'consecutive' })
+    const { breaker } = restoredLater(before, { failureThreshold: 3, windowType: 'consecutive' })
     expect(breaker.failureCount).toBe(0)
   })
 
   it('keeps no more than a lower threshold needs, and opens with the next failure', () => {
     const before = made({ failureThreshold: 9 })
     fail(before.breaker, 8)
-    const { breaker } = reborn(before, { failureThreshold: 3 })
+    const { breaker } = restoredLater(before, { failureThreshold: 3 })
     expect(breaker.state).toBe('closed')
     expect(breaker.failureCount).toBe(3)
     fail(breaker)
@@ -218,7 +218,7 @@ describe('the window of a restored breaker', () => {
       fail(before.breaker)
       await before.clock.advance(2)
     }
-    const { breaker } = reborn(before, options)
+    const { breaker } = restoredLater(before, options)
     expect(breaker.snapshot().results).toBe('0'.repeat(60))
     fail(breaker, 3)
     expect(breaker.state).toBe('closed')
@@ -237,7 +237,7 @@ describe('the window of a restored breaker', () => {
   it('drops the results where the breaker is no longer adaptive', () => {
     const before = made({ adaptive: true })
     succeed(before.breaker)
-    expect(reborn(before, {}).breaker.snapshot().results).toBeUndefined()
+    expect(restoredLater(before, {}).breaker.snapshot().results).toBeUndefined()
   })
 })
 
@@ -321,8 +321,8 @@ describe('the contents of a snapshot', () => {
 
   it('include the id, unless the options give another', () => {
     const before = made({ id: 'mail' })
-    expect(reborn(before, {}).breaker.id).toBe('mail')
-    expect(reborn(before, { id: 'post' }).breaker.id).toBe('post')
+    expect(restoredLater(before, {}).breaker.id).toBe('mail')
+    expect(restoredLater(before, { id: 'post' }).breaker.id).toBe('post')
   })
 
   it('are sufficient without options', () => {
@@ -337,7 +337,7 @@ describe('the open time of a restored breaker', () => {
 
   it('ends when it would have ended', async () => {
     const before = opened(options)
-    const { breaker, clock } = reborn(before, options, 600)
+    const { breaker, clock } = restoredLater(before, options, 600)
     await clock.advance(399)
     expect(breaker.admit()).toBeUndefined()
     await clock.advance(1)
@@ -346,23 +346,23 @@ describe('the open time of a restored breaker', () => {
 
   it('is over where it passed meanwhile', () => {
     const before = opened(options)
-    const { breaker } = reborn(before, options, HOUR)
+    const { breaker } = restoredLater(before, options, HOUR)
     expect(breaker.state).toBe('open')
     expect(breaker.nextTestTime).toBe(before.breaker.nextTestTime)
     expect(breaker.admit()).toBeDefined()
   })
 
   it('is not longer than configured where the wall clock was set back', async () => {
-    const { breaker, clock } = reborn(opened(options), options, -HOUR)
-    expect((await refusalOf(breaker)).retryAfter).toBe(1000)
+    const { breaker, clock } = restoredLater(opened(options), options, -HOUR)
+    expect((await rejectionOf(breaker)).retryAfter).toBe(1000)
     await clock.advance(1000)
     expect(breaker.admit()).toBeDefined()
   })
 
   it('is not longer than configured where the options have changed', async () => {
     const before = opened({ timeoutDuration: HOUR })
-    const { breaker } = reborn(before, { timeoutDuration: 1000 })
-    expect((await refusalOf(breaker)).retryAfter).toBe(1000)
+    const { breaker } = restoredLater(before, { timeoutDuration: 1000 })
+    expect((await rejectionOf(breaker)).retryAfter).toBe(1000)
   })
 
   it('is not longer than growth allows now', async () => {
@@ -371,36 +371,36 @@ describe('the open time of a restored breaker', () => {
     await before.clock.advance(1000)
     fail(before.breaker)
     const capped = { ...grown, maxTimeoutDuration: 5000 }
-    expect((await refusalOf(reborn(before, grown).breaker)).retryAfter).toBe(10_000)
-    expect((await refusalOf(reborn(before, capped).breaker)).retryAfter).toBe(5000)
-    expect((await refusalOf(reborn(before, { ...grown, timeoutMultiplier: 2 }).breaker)).retryAfter).toBe(
-      2000,
-    )
+    expect((await rejectionOf(restoredLater(before, grown).breaker)).retryAfter).toBe(10_000)
+    expect((await rejectionOf(restoredLater(before, capped).breaker)).retryAfter).toBe(5000)
+    expect(
+      (await rejectionOf(restoredLater(before, { ...grown, timeoutMultiplier: 2 }).breaker)).retryAfter,
+    ).toBe(2000)
   })
 
   it('is kept where the snapshot has no openDuration', async () => {
     const { openDuration: _, ...snapshot } = opened(options).breaker.snapshot()
     const clock = fakeClock()
     const breaker = CircuitBreaker.restore(snapshot as BreakerSnapshot, { clock, timeoutDuration: 700 })
-    expect((await refusalOf(breaker)).retryAfter).toBe(700)
+    expect((await rejectionOf(breaker)).retryAfter).toBe(700)
   })
 
   it("requires closed time as long as the snapshot's open time to reset growth, although the options allow more now", async () => {
     const before = opened({ ...options, timeoutMultiplier: 2 })
     before.breaker.reset()
-    const { breaker, clock } = reborn(before, { timeoutDuration: HOUR, timeoutMultiplier: 2 })
+    const { breaker, clock } = restoredLater(before, { timeoutDuration: HOUR, timeoutMultiplier: 2 })
     await clock.advance(1000)
     breaker.trip()
-    expect((await refusalOf(breaker)).retryAfter).toBe(HOUR)
+    expect((await rejectionOf(breaker)).retryAfter).toBe(HOUR)
   })
 
   it('does not end later where the options allow more now', async () => {
-    const { breaker } = reborn(opened(options), { timeoutDuration: HOUR }, 100)
-    expect((await refusalOf(breaker)).retryAfter).toBe(900)
+    const { breaker } = restoredLater(opened(options), { timeoutDuration: HOUR }, 100)
+    expect((await rejectionOf(breaker)).retryAfter).toBe(900)
   })
 
   it('starts again when it is tripped', async () => {
-    const { breaker, clock } = reborn(opened(options), options, 900)
+    const { breaker, clock } = restoredLater(opened(options), options, 900)
     breaker.trip()
     await clock.advance(999)
     expect(breaker.admit()).toBeUndefined()
@@ -413,7 +413,7 @@ describe('the open time of a restored breaker', () => {
     const before = opened(two)
     await before.clock.advance(1000)
     succeed(before.breaker)
-    const { breaker, clock } = reborn(before, two)
+    const { breaker, clock } = restoredLater(before, two)
     breaker.trip()
     await clock.advance(1000)
     succeed(breaker)
@@ -424,8 +424,8 @@ describe('the open time of a restored breaker', () => {
     const before = opened(options)
     before.clock.stepWall(-HOUR)
     await before.clock.advance(300)
-    const { breaker } = reborn(before, options)
-    expect((await refusalOf(breaker)).retryAfter).toBe(700)
+    const { breaker } = restoredLater(before, options)
+    expect((await rejectionOf(breaker)).retryAfter).toBe(700)
   })
 })
 
@@ -438,7 +438,7 @@ describe('the window of a breaker restored on another wall clock', () => {
     fail(before.breaker)
     await before.clock.advance(500)
     fail(before.breaker)
-    const { breaker, clock } = reborn(before, options, -HOUR)
+    const { breaker, clock } = restoredLater(before, options, -HOUR)
     expect(breaker.state).toBe('closed')
     expect(breaker.failureCount).toBe(2)
     await clock.advance(1001)
@@ -449,7 +449,7 @@ describe('the window of a breaker restored on another wall clock', () => {
     const options = { failureThreshold: 3, windowDuration: 1000 }
     const before = made(options)
     fail(before.breaker, 2)
-    const { breaker } = reborn(before, options, HOUR)
+    const { breaker } = restoredLater(before, options, HOUR)
     fail(breaker)
     expect(breaker.state).toBe('closed')
     expect(breaker.failureCount).toBe(1)
@@ -460,10 +460,10 @@ describe('the window of a breaker restored on another wall clock', () => {
     const before = made(options)
     before.breaker.trip()
     before.breaker.reset()
-    const { breaker, clock } = reborn(before, options, -HOUR)
+    const { breaker, clock } = restoredLater(before, options, -HOUR)
     await clock.advance(999)
     breaker.trip()
-    expect((await refusalOf(breaker)).retryAfter).toBe(2000)
+    expect((await rejectionOf(breaker)).retryAfter).toBe(2000)
   })
 })
 

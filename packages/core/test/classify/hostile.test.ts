@@ -22,7 +22,7 @@ const throwError = (): never => {
 }
 const TRAPS = ['get', 'has', 'getPrototypeOf', 'ownKeys', 'getOwnPropertyDescriptor'] as const
 
-/** fast-check looks at what it generates, so the values come wrapped in functions. */
+/** The values are wrapped in functions, because fast-check inspects what it generates. */
 type Make = () => unknown
 
 const revoked: Make = () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { CircuitBreaker, classify, guard } from '../../src/index.js'
 
-/** Errors as the driver makes them: a class of its own, a number as code, labels behind a getter. */
+/** Errors like those of the driver: an own class, a number as code, labels behind a getter. */
 class MongoError extends Error {
   readonly labels: readonly string[]
 

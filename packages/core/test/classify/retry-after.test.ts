@@ -6,7 +6,7 @@ import { shaped } from './shapes.js'
 const NOW = Date.UTC(2025, 10, 6, 10, 0, 0)
 const of = (headers: unknown) => parseRetryAfter({ headers }, NOW)
 
-// A date means the same wherever the machine stands.
+// The meaning of a date does not depend on the system's time zone.
 const zone = process.env.TZ
 beforeAll(() => {
   process.env.TZ = 'Asia/Tokyo'

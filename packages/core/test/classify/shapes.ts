@@ -1,4 +1,4 @@
-/** An error with these properties, as clients and drivers make them. */
+/** An error with these properties, like those of clients and drivers. */
 export function shaped(properties: object, message = 'boom', options?: ErrorOptions): Error {
   return Object.assign(new Error(message, options), properties)
 }

@@ -18,7 +18,7 @@ class Entry implements DeadlineEntry {
 
 const noEntry = () => new Entry(() => {})
 
-/** A list with what happens in it. */
+/** A queue with its clock and a count of its pending timers. */
 function setUp(duration: number) {
   const clock = fakeClock()
   let pending = 0

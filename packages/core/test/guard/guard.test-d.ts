@@ -17,7 +17,7 @@ import { type TransactionPool, withTransaction } from '../../src/sql/index.js'
 
 declare const api: Guard
 
-// run gives what the function comes to.
+// run returns the function's result.
 expectTypeOf(api.run(() => 5)).toEqualTypeOf<Promise<number>>()
 expectTypeOf(api.run(async () => 'text')).toEqualTypeOf<Promise<string>>()
 expectTypeOf(api.run(() => {})).toEqualTypeOf<Promise<void>>()
@@ -26,7 +26,7 @@ expectTypeOf(api.run((): number | Promise<number> => 5)).toEqualTypeOf<Promise<n
 expectTypeOf(api.run(() => Promise.reject(new Error('down')))).toEqualTypeOf<Promise<never>>()
 expectTypeOf(api.run<5 | 6>(() => 5)).toEqualTypeOf<Promise<5 | 6>>()
 
-// run hands the function one attempt.
+// run passes the function one attempt.
 void api.run((attempt) => {
   expectTypeOf(attempt).toEqualTypeOf<Attempt>()
   expectTypeOf(attempt.number).toEqualTypeOf<number>()
@@ -52,7 +52,7 @@ void api.run(() => 5, { retry: true })
 // @ts-expect-error there is no such option
 void api.run(() => 5, { timeout: 5 })
 
-// wrap keeps parameters, and makes a promise of the result.
+// wrap keeps parameters, and returns a promise of the result.
 expectTypeOf(api.wrap((a: number, b?: string) => `${a}${b}`)).toEqualTypeOf<
   (this: unknown, a: number, b?: string) => Promise<string>
 >()
@@ -81,7 +81,7 @@ const account = { balance: 1, read }
 expectTypeOf(account.read(2)).toEqualTypeOf<Promise<number>>()
 // @ts-expect-error there is no account to read
 void read(2)
-// @ts-expect-error this is no account
+// @ts-expect-error this is not an account
 void read.call({ total: 5 }, 2)
 
 // wrap keeps a function generic.
@@ -145,7 +145,7 @@ expectTypeOf(off).toEqualTypeOf<() => void>()
 
 expectTypeOf(sessionOf(new Error('down'))).toEqualTypeOf<Session | undefined>()
 
-// What a fallback gives is part of the result.
+// The result type of a fallback is part of the result.
 const safe = guard({ fallback: () => 'x' })
 expectTypeOf(safe).toEqualTypeOf<Guard<Attempt, string>>()
 expectTypeOf(safe.run((): number => 1)).toEqualTypeOf<Promise<number | string>>()
@@ -208,7 +208,7 @@ expectTypeOf(identity(5 as const)).toEqualTypeOf<Promise<5>>()
 const safeFirst = safe.wrap(<T>(list: readonly T[]) => list[0])
 expectTypeOf(safeFirst([1])).resolves.toEqualTypeOf<number | undefined | string>()
 
-// A wrapped function returns a plain promise, whatever promise the function itself returns.
+// A wrapped function returns a plain promise, also where the function returns a subclass.
 class Deferred<T> extends Promise<T> {
   readonly isDone = false
 }
@@ -232,7 +232,7 @@ expectTypeOf(api.wrap(loader)(1)).toEqualTypeOf<Promise<{ id: number }>>()
 expectTypeOf(api.wrap(loader)('a')).toEqualTypeOf<Promise<{ name: string }[]>>()
 expectTypeOf(api.wrap(loader)).not.toHaveProperty('clear')
 
-// An option may be undefined, which counts as absent.
+// An option that is undefined counts as absent.
 guard({
   name: undefined,
   retry: { maxAttempts: undefined, baseDelay: undefined, retryOn: undefined, retryIf: undefined },
@@ -261,7 +261,7 @@ new Pool({
 })
 createFetch({ fetch: undefined, throwOnStatus: undefined, retry: { notProcessedStatuses: undefined } })
 
-// A code that was asked for is the error's.
+// isHoldfastError with a code narrows the error's code.
 declare const thrown: unknown
 if (isHoldfastError(thrown, 'CIRCUIT_OPEN')) expectTypeOf(thrown.code).toEqualTypeOf<'CIRCUIT_OPEN'>()
 if (isHoldfastError(thrown)) expectTypeOf(thrown).toEqualTypeOf<HoldfastError>()
@@ -283,5 +283,5 @@ expectTypeOf<'5.s'>().not.toExtend<Duration>()
 // @ts-expect-error there is a space before the unit
 guard({ timeout: { attempt: '10 s' } })
 
-// What a key function gets is for it to look at.
+// The context of a key function is unknown.
 guard({ breaker: { key: (context) => (expectTypeOf(context).toEqualTypeOf<unknown>(), 'a') } })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { guard, Pool, RetryBudget, sessionOf } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 
-/** A function whose n-th call answers after its own time, or throws what it is given. */
+/** A function whose n-th call returns after the n-th time, or throws the n-th error. */
 function timed(clock: ReturnType<typeof fakeClock>, ...script: [ms: number, outcome: unknown][]) {
   const signals: AbortSignal[] = []
   const started: number[] = []
@@ -293,6 +293,6 @@ describe('a hedge', () => {
     const answer = guard({ clock, pool, budget, hedge: { delay: 100 } }).run(fn)
     await clock.advance(1000)
     expect(await answer).toBe('first')
-    expect(pool.status('b')).toBe('open') // nobody has tested it
+    expect(pool.status('b')).toBe('open') // no probe was made
   })
 })

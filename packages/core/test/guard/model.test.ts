@@ -1,4 +1,4 @@
-// A call against a model of it that knows no timers and no promises: what the contract says, one step after another.
+// Compares a call with a model without timers and promises, which follows the contract step by step.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import {
@@ -17,7 +17,7 @@ const HISTORIES = histories(6000)
 const NEVER = Number.POSITIVE_INFINITY
 
 interface Step {
-  /** What the attempt comes to. */
+  /** The outcome of the attempt. */
   kind: 'value' | 'unwanted' | 'transient' | 'permanent' | 'hinted' | 'hang'
   /** After how long; 0 is at once. */
   after: number
@@ -54,11 +54,11 @@ interface Ending {
   end: string
   at: number | undefined
   stopped: string | undefined
-  /** What TOTAL_TIMEOUT says was wrong before it. */
+  /** The cause of TOTAL_TIMEOUT. */
   cause: string | undefined
 }
 
-/** The wait before retry n, by the formulas of the contract. */
+/** The delay before retry n, by the formulas of the contract. */
 function waitBefore(n: number, previous: number, h: History, random: () => number): number {
   const { baseDelay: base, multiplier, jitterAmount: a } = h
   const cap = base + h.more
@@ -217,7 +217,7 @@ async function reality(h: History): Promise<Ending> {
   }
 }
 
-/** A time with a fraction of its own, so that no two things happen at once where the contract has no order for them. */
+/** A time with a unique fraction, so that no two events happen at the same time where the contract does not define their order. */
 const odd = (max: number, fraction: number) => fc.integer({ min: 0, max }).map((time) => time + fraction)
 const whole = (max: number) => fc.integer({ min: 1, max })
 const orNever = (some: fc.Arbitrary<number>) => fc.oneof({ weight: 2, arbitrary: some }, fc.constant(NEVER))

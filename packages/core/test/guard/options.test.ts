@@ -3,8 +3,8 @@ import { type GuardOptions, guard, HoldfastError } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { fate, never } from './watch.js'
 
-/** What a guard says is wrong with options. */
-function refusalOf(options: unknown): HoldfastError {
+/** The error of a guard with invalid options. */
+function rejectionOf(options: unknown): HoldfastError {
   try {
     guard(options as GuardOptions)
   } catch (error) {
@@ -14,7 +14,7 @@ function refusalOf(options: unknown): HoldfastError {
   throw new Error('nothing is wrong')
 }
 
-const problemsOf = (options: unknown) => refusalOf(options).details ?? []
+const problemsOf = (options: unknown) => rejectionOf(options).details ?? []
 
 describe('a guard is rejected', () => {
   it.each([
@@ -86,7 +86,7 @@ describe('a guard is rejected', () => {
     ['an array', []],
     ['true', true],
   ])('for options that are %s', (_, options) => {
-    const { code, details } = refusalOf(options)
+    const { code, details } = rejectionOf(options)
     expect(code).toBe('INVALID_OPTIONS')
     expect(details).toEqual([expect.stringMatching(/^options: expected an object, got /)])
   })
@@ -126,7 +126,7 @@ describe('a guard is rejected', () => {
   })
 
   it('with one INVALID_OPTIONS whose message has the name and every problem', () => {
-    const error = refusalOf({ name: 'mail', random: 5, enabled: 5 })
+    const error = rejectionOf({ name: 'mail', random: 5, enabled: 5 })
     expect(error.code).toBe('INVALID_OPTIONS')
     expect(error.message).toContain('mail')
     for (const problem of error.details ?? []) expect(error.message).toContain(problem)

@@ -5,7 +5,7 @@ import { eventsOf, fate, rejection } from './watch.js'
 
 const down = () => Promise.reject(new Error('down'))
 
-/** When the attempts of a call began under a guard's retrying and its own. */
+/** The start times of the attempts of a call with a guard's retry options and its own. */
 async function beginnings(given: RetryOptions | false, retry: RetryOptions | false | undefined) {
   const clock = fakeClock()
   const began: number[] = []

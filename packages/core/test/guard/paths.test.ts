@@ -1,4 +1,4 @@
-// The quick path is the watched path made cheap: whatever a script of outcomes comes to, they must agree.
+// The fast path and executions must have the same results for any sequence of outcomes.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Guard, type GuardOptions, guard, type Session, sessionOf } from '../../src/index.js'
@@ -12,7 +12,7 @@ const heard = (made: Guard): Guard => {
   return made
 }
 
-/** How a call may be made: the first takes the quick path, the others are watched from the start or wrapped. */
+/** Ways to make a call: the first takes the fast path, the others are executions from the start or wrapped functions. */
 const PATHS: Record<string, (options: GuardOptions) => { made: Guard; call: Call }> = {
   run: (options) => {
     const made = guard(options)
@@ -80,7 +80,7 @@ const history = fc.record({
 })
 type History = typeof history extends fc.Arbitrary<infer H> ? H : never
 
-/** Does what a step says; some errors are one object for all of the history. */
+/** Runs one step; some errors are the same object in the whole sequence. */
 function play(at: Step, clock: FakeClock, shared: Map<string, unknown>): unknown {
   let result: unknown = outcomes[at.outcome]()
   const fails = result instanceof Error
@@ -106,7 +106,7 @@ const describeSession = (session: Session): unknown => ({
   inner: session.inner?.map(describeSession),
 })
 
-/** All that can be seen of a history on one path. */
+/** Everything observable of a sequence on one path. */
 async function seen(path: string, { calls, breaker, ...retry }: History): Promise<unknown> {
   const clock = fakeClock()
   const shared = new Map<string, unknown>()

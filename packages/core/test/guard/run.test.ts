@@ -3,7 +3,7 @@ import { type Attempt, type GuardOptions, guard, sessionOf } from '../../src/ind
 import { fakeClock } from '../../src/testing/index.js'
 import { fate, thenable } from './watch.js'
 
-/** A call of a guard with these options takes the quick path, or is watched from the start. */
+/** Options with which a call takes the fast path, or is an execution from the start. */
 const PATHS: [string, GuardOptions][] = [
   ['on the quick path', {}],
   ['when watched', { timeout: { attempt: 1000, total: 5000 } }],

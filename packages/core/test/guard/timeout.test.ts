@@ -3,13 +3,13 @@ import { type Attempt, type Clock, guard, type HoldfastError, sessionOf } from '
 import { type FakeClock, fakeClock } from '../../src/testing/index.js'
 import { errorWith, fate, never } from './watch.js'
 
-/** A function that fails, or answers, after so many milliseconds. */
+/** A function that fails, or returns, after that many milliseconds. */
 const after = (clock: Clock, ms: number, outcome: unknown) => () =>
   new Promise<unknown>((resolve, reject) =>
     clock.setTimer(() => (outcome instanceof Error ? reject(outcome) : resolve(outcome)), ms),
   )
 
-/** A clock that knows how many of its timers are pending. */
+/** A clock that counts its pending timers. */
 function countingClock(): FakeClock & { pending(): number } {
   const clock = fakeClock()
   const handles = new Set<unknown>()

@@ -1,13 +1,13 @@
 import type { Guard, GuardEvent } from '../../src/index.js'
 
-/** What became of a promise so far. */
+/** The state of a promise. */
 export interface Fate {
   state: 'pending' | 'fulfilled' | 'rejected'
   value?: unknown
   error?: unknown
 }
 
-/** Follows a promise without waiting for it, and keeps a rejection from being unhandled. */
+/** Records the state of a promise without waiting for it, and handles its rejection. */
 export function fate(promise: Promise<unknown>): Fate {
   const found: Fate = { state: 'pending' }
   promise.then(
@@ -17,7 +17,7 @@ export function fate(promise: Promise<unknown>): Fate {
   return found
 }
 
-/** What a promise rejects with; an error of its own where it does not. */
+/** Returns the error that a promise rejects with; throws where the promise resolves. */
 export async function rejection(promise: Promise<unknown>): Promise<unknown> {
   const found = fate(promise)
   await Promise.allSettled([promise])
@@ -35,10 +35,10 @@ export function eventsOf(guard: Guard): GuardEvent[] {
 /** An error with properties of its own. */
 export const errorWith = (facts: object, message = 'down'): Error => Object.assign(new Error(message), facts)
 
-/** A promise that stays as it is. */
+/** A promise that never settles. */
 export const never = (): Promise<never> => new Promise(() => {})
 
-/** What has a `then` and is no promise. */
+/** An object with a `then` that is not a promise. */
 export function thenable<T>(settle: (resolve: (value: T) => void, reject: (error: unknown) => void) => void) {
   // oxlint-disable-next-line unicorn/no-thenable -- that is what it is for
   return { then: settle } as unknown as PromiseLike<T>

@@ -18,7 +18,7 @@ it('the function is not called after a listener of the breaker aborted', async (
   expect(fn).not.toHaveBeenCalled()
 })
 
-/** A pool of `count` members of which the last was tripped and may be probed again, and a call that its breaker aborts. */
+/** A pool of `count` members of which the last was tripped and can be probed again, and a call that its breaker aborts. */
 async function poolWithProbe(count: number) {
   const clock = fakeClock()
   const controller = new AbortController()

@@ -1,4 +1,4 @@
-// An abort during a wait ran the function once more, or waited the wait out.
+// An abort during a delay called the function again, or took effect only after the delay.
 import { describe, expect, it, vi } from 'vitest'
 import { guard } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'

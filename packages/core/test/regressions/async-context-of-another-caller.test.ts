@@ -9,13 +9,13 @@ const caller = new AsyncLocalStorage<string>()
 const never = () => new Promise<never>(() => {})
 const down = new Error('down')
 
-/** Who was the caller each time that something ran. */
+/** The caller in whose context each function ran. */
 function sightings() {
   const seen: (string | undefined)[] = []
   return { seen, see: () => void seen.push(caller.getStore()) }
 }
 
-/** A clock whose timers fire in the async context of `tick`, and that tells in which context they were set. */
+/** A clock whose timers fire in the async context of `tick`, and that records in which context they were set. */
 function tickingClock() {
   const clock = fakeClock()
   const setIn: (string | undefined)[] = []
@@ -267,7 +267,7 @@ describe('the async context of a call', () => {
     api.on(({ type }) => heard.push(`${type} ${caller.getStore()}`))
     breaker.on(({ toState }) => heard.push(`${toState} ${caller.getStore()}`))
     const calls = ['a', 'b'].map((name) => caller.run(name, () => api.run(never).catch(() => {})))
-    // The place is taken until the functions settle, so each gets a call of its own.
+    // The slot is used until the functions settle, so each gets a call of its own.
     await tick(25)
     expect(heard).toEqual(['attempt_failed a', 'retry_scheduled a', 'attempt_failed a', 'gave_up a'])
     void calls

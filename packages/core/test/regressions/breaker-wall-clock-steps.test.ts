@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { CircuitBreakerOptions } from '../../src/index.js'
-import { admitted, fail, made, opened, refusalOf, succeed } from '../breaker/setup.js'
+import { admitted, fail, made, opened, rejectionOf, succeed } from '../breaker/setup.js'
 
 const HOUR = 3_600_000
 const STEPS = [
@@ -30,7 +30,7 @@ it.each(STEPS)('a wall clock that steps %s neither ends nor prolongs the open ti
   const { breaker, clock } = opened()
   await clock.advance(400)
   clock.stepWall(step)
-  expect((await refusalOf(breaker)).retryAfter).toBe(600)
+  expect((await rejectionOf(breaker)).retryAfter).toBe(600)
   await clock.advance(599)
   expect(breaker.admit()).toBeUndefined()
   await clock.advance(1)
@@ -65,5 +65,5 @@ it.each(STEPS)('a wall clock that steps %s does not count as closed time', async
   clock.stepWall(step)
   await clock.advance(999)
   breaker.trip()
-  expect((await refusalOf(breaker)).retryAfter).toBe(2000)
+  expect((await rejectionOf(breaker)).retryAfter).toBe(2000)
 })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { guard, type RetryOptions } from '../../src/index.js'
 import { fakeClock, scripted } from '../../src/testing/index.js'
 
-/** The wait before the first retry. */
+/** The delay before the first retry. */
 async function firstWait(retry: RetryOptions, override?: RetryOptions): Promise<number | undefined> {
   const clock = fakeClock()
   const kept = guard({ clock, retry })

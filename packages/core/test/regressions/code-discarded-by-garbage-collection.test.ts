@@ -1,5 +1,5 @@
 // V8 discards optimised code whose classes have no live instance at a full garbage collection: calls then cost several
-// times as much until the code was compiled anew. It says so itself, so nothing is timed here.
+// times as much until the code was compiled again. V8 reports it, so nothing is timed here.
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ const CALLS: Record<string, string> = {
   'functions that succeed': `(() => { const g = guard({ breaker: {} }); return () => g.run(succeed) })()`,
   'functions with deadlines': `(() => { const g = guard({ timeout: { attempt: 30000 } }); return () => g.run(succeed) })()`,
   'functions that fail': `guard({ retry: { backoffType: 'immediate' } }).wrap(fail)`,
-  'calls that an open breaker refuses': `(() => { const g = guard({ breaker: {} }); g.breaker.trip(); return () => g.run(succeed) })()`,
+  'calls that an open breaker rejects': `(() => { const g = guard({ breaker: {} }); g.breaker.trip(); return () => g.run(succeed) })()`,
   'calls through a bulkhead': `(() => { const g = guard({ bulkhead: { limit: 5 } }); return () => g.run(succeed) })()`,
   'calls with a signal': `(() => { const g = guard(), { signal } = new AbortController(); return () => g.run(succeed, { signal }) })()`,
   'calls to a pool': `(() => { const g = guard({ pool: new Pool({ id: 'p', members: [{ id: 'a', value: 1 }, { id: 'b', value: 2 }] }) }); return () => g.run(succeed) })()`,

@@ -1,4 +1,4 @@
-// A retry around a call whose breaker was open hammered the breaker instead of giving up.
+// A retry around a call whose breaker was open retried the rejection instead of giving up.
 import { expect, it, vi } from 'vitest'
 import { guard } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'

@@ -1,4 +1,4 @@
-// `performance` was captured at import: under the fake timers of vitest and Jest waits ended, deadlines and breakers did not.
+// `performance` was captured at import: under the fake timers of vitest and Jest delays ended, but deadlines and open times did not.
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { CircuitBreaker, guard, RetryBudget, sessionOf } from '../../src/index.js'
 import { fate, rejection } from '../guard/watch.js'
@@ -10,7 +10,7 @@ type Fakes = NonNullable<Parameters<typeof vi.useFakeTimers>[0]>
 
 const TIMERS: Fakes['toFake'] = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval']
 
-/** What test runners fake: vitest 3 and later and Jest all of it, earlier vitest no `performance`. */
+/** The globals that test runners fake: vitest 3 and later and Jest all of them, earlier vitest not `performance`. */
 const SETS: [string, Fakes | undefined][] = [
   ['the default of vitest', undefined],
   [

@@ -1,4 +1,4 @@
-// A listener that was no function could not even be reported: the first event never ended, and later calls hung.
+// A listener that was not a function could not even be reported: the first event never ended, and later calls hung.
 import { expect, it } from 'vitest'
 import { CircuitBreaker, guard, Pool } from '../../src/index.js'
 

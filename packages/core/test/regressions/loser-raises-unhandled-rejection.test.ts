@@ -1,4 +1,4 @@
-// What an attempt came to after nobody waited for it any more ended the process as an unhandled rejection.
+// The failure of an attempt that was no longer awaited ended the process as an unhandled rejection.
 import { afterEach, beforeEach, describe, expect, it, type Mock, vi } from 'vitest'
 import { guard } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type GuardOptions, guard } from '../../src/index.js'
 import { fakeClock, scripted } from '../../src/testing/index.js'
 
-/** The wait before the one retry of a call. */
+/** The delay before the one retry of a call. */
 async function waitWith(options: GuardOptions): Promise<number | undefined> {
   const clock = fakeClock()
   const kept = guard({ ...options, clock })

@@ -1,4 +1,4 @@
-// Retry-After 0 was read as absent, and the backoff waited instead.
+// Retry-After 0 was treated as absent, and the backoff was the delay instead.
 import { expect, it } from 'vitest'
 import { guard } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'

@@ -6,7 +6,7 @@ import { fate } from '../guard/watch.js'
 
 const CALLS = 10_000
 
-/** The waits of a call that fails 10,000 times. */
+/** The delays of a call that fails 10,000 times. */
 async function waits(backoffType: Backoff, jitterType: Jitter, maxDelay: number): Promise<number[]> {
   const clock = { ...fakeClock(), setTimer: (fn: () => void) => queueMicrotask(fn) }
   const retry = { backoffType, jitterType, jitterAmount: 0.5, jitterMax: 10, baseDelay: 100, maxDelay }

@@ -15,7 +15,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** Runs a script in a process of its own and tells how many milliseconds that lived on after its last line. */
+/** Runs a script in another process and returns how many milliseconds that process lived after the last line. */
 function livesOn(script: string): number {
   const text = `
     import { guard } from './holdfast.mjs'

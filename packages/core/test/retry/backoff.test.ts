@@ -71,7 +71,7 @@ describe('a delay is capped', () => {
 describe.each(['exponential', 'linear', 'fixed', 'immediate', 'fibonacci'] as const)(
   'for n up to 10,000, %s backoff',
   (backoffType) => {
-    // The first ones, those around the ends of what numbers hold, and the last.
+    // The first ones, those around the largest numbers, and the last.
     const everyN = [
       ...range(1, 100),
       ...range(1000, 1100),
@@ -146,7 +146,7 @@ describe('a backoff function', () => {
     ['-Infinity', Number.NEGATIVE_INFINITY],
     ['undefined', undefined],
     ['null', null],
-    ['a string that is no duration', 'soon'],
+    ['a string that is not a duration', 'soon'],
     ['a number in a string', '5'],
     ['a negative duration', '-5s'],
     ['an object', {}],

@@ -6,7 +6,7 @@ import { errorWith, rejection } from '../guard/watch.js'
 const TRANSIENT = { code: 'ECONNRESET' }
 const PERMANENT = { status: 404 }
 
-/** Runs a call that fails with `error` until it stops, and tells how it went. */
+/** Runs a call that fails with `error` until it stops, and returns the number of calls and the stop reason. */
 async function fail(error: unknown, retry: RetryOptions) {
   let calls = 0
   const caught = await rejection(

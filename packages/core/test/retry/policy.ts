@@ -1,12 +1,12 @@
 import { guard, type HoldfastError, type RetryOptions } from '../../src/index.js'
 import type { CompiledRetryPolicy } from '../../src/retry/options.js'
 
-/** The policy that a guard makes of retry options. */
+/** The policy that a guard compiles from retry options. */
 export function policy(options: RetryOptions): CompiledRetryPolicy {
   return (guard({ retry: options }) as unknown as { settings: { retry: CompiledRetryPolicy } }).settings.retry
 }
 
-/** What a guard finds wrong with retry options. */
+/** The problems that a guard reports for retry options. */
 export function problemsOf(options: unknown): readonly string[] {
   try {
     guard({ retry: options as RetryOptions })
@@ -16,7 +16,7 @@ export function problemsOf(options: unknown): readonly string[] {
   return []
 }
 
-/** A random that always says the same. */
+/** A random function that always returns the same number. */
 export const always = (value: number) => () => value
 
 /** The largest number below 1. */

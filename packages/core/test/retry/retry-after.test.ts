@@ -6,7 +6,7 @@ import { errorWith, fate } from '../guard/watch.js'
 const WALL = Date.UTC(2026, 5, 1, 12)
 const BACKOFF = 700
 
-/** When the second attempt began, after a first that failed with these headers; undefined: it never did. */
+/** When the second attempt started, after a first that failed with these headers; undefined where it never started. */
 async function secondAt(headers: unknown, retry: RetryOptions = {}, facts: object = { headers }) {
   const clock = fakeClock({ wall: WALL })
   const began: number[] = []

@@ -15,8 +15,8 @@ describe('pg', () => {
   const connect = (port: number, connectionTimeoutMillis = 0) =>
     new pg.Client({ host: '127.0.0.1', port, user: 'u', database: 'd', connectionTimeoutMillis }).connect()
 
-  /** What a server sends instead of letting a client in. */
-  function refusal(sqlState: string): Buffer {
+  /** The message of a server that rejects a client. */
+  function rejectionMessage(sqlState: string): Buffer {
     const fields = Buffer.from(`SFATAL\0VFATAL\0C${sqlState}\0Mno\0\0`)
     const head = Buffer.from('E\0\0\0\0')
     head.writeInt32BE(fields.length + 4, 1)
@@ -29,7 +29,7 @@ describe('pg', () => {
     ['28P01', 'critical', 'auth'],
     ['3D000', 'permanent', 'unknown'],
   ])('with %s: %s %s', async (sqlState, category, kind) => {
-    const port = await tcpServer(refusal(sqlState), 'data', true)
+    const port = await tcpServer(rejectionMessage(sqlState), 'data', true)
     const error = await failure(() => connect(port))
     expect(classify(error)).toEqual({ category, kind, sqlState })
     expect(isTransientSqlError(error)).toBe(category === 'transient')
@@ -61,21 +61,25 @@ describe('mysql2', () => {
   const connect = (port: number, connectTimeout = 60_000) =>
     createConnection({ host: '127.0.0.1', port, connectTimeout })
 
-  /** What a server sends instead of a greeting. */
-  function refusal(errno: number, message: string): Buffer {
+  /** The message of a server in place of its greeting. */
+  function rejectionMessage(errno: number, message: string): Buffer {
     const body = Buffer.concat([Buffer.from([0xff, errno & 255, errno >> 8]), Buffer.from(message)])
     return Buffer.concat([Buffer.from([body.length, 0, 0, 0]), body])
   }
 
   it('with too many connections: transient', async () => {
-    const port = await tcpServer(refusal(1040, '#08004Too many connections'), 'connect', true)
+    const port = await tcpServer(rejectionMessage(1040, '#08004Too many connections'), 'connect', true)
     const error = await failure(() => connect(port))
     expect(classify(error)).toMatchObject({ category: 'transient', kind: 'server_error' })
     expect(isTransientSqlError(error)).toBe(true)
   })
 
   it('with a host that is not allowed: permanent', async () => {
-    const port = await tcpServer(refusal(1130, '#HY000Host is not allowed to connect'), 'connect', true)
+    const port = await tcpServer(
+      rejectionMessage(1130, '#HY000Host is not allowed to connect'),
+      'connect',
+      true,
+    )
     const error = await failure(() => connect(port))
     expect(classify(error)).toMatchObject({ category: 'permanent', kind: 'unknown' })
     expect(isTransientSqlError(error)).toBe(false)

@@ -9,7 +9,7 @@ import { closedPort, failure, httpServer } from './servers.js'
 
 interface Client {
   get(url: string): unknown
-  /** Gives up after as short a time as the client can tell. */
+  /** Uses the shortest timeout that the client supports. */
   hurried(url: string): unknown
   aborted(url: string, signal: AbortSignal): unknown
 }

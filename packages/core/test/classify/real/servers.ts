@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** Listens on a free port of this machine until the test is over. */
+/** Listens on a free port until the test is over. */
 async function listen(server: Server, sockets: Set<Socket>): Promise<number> {
   server.on('connection', (socket) => {
     sockets.add(socket)
@@ -16,13 +16,13 @@ async function listen(server: Server, sockets: Set<Socket>): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** What an HTTP server does with every request: an answer, silence, or a connection that breaks. */
+/** How an HTTP server handles every request: a response, no response, or a closed connection. */
 export type Behaviour =
   | { status: number; headers?: Record<string, string>; body?: unknown }
   | 'silent'
   | 'broken'
 
-/** The address of an HTTP server that treats every request alike. */
+/** The URL of an HTTP server that handles every request the same way. */
 export async function httpServer(behaviour: Behaviour): Promise<string> {
   const server = createServer((request, response) => {
     if (behaviour === 'silent') return
@@ -37,7 +37,7 @@ export async function httpServer(behaviour: Behaviour): Promise<string> {
   return `http://127.0.0.1:${await listen(server, new Set())}`
 }
 
-/** The port of a server that says something at once, or after it was first spoken to, and hangs up where told to. */
+/** The port of a server that sends bytes at once or after the first data, and can close the connection after that. */
 export function tcpServer(
   greeting: Buffer | undefined,
   when: 'connect' | 'data',
@@ -54,7 +54,7 @@ export function tcpServer(
   return listen(server, new Set())
 }
 
-/** A port on which nobody listens. */
+/** A port without a server. */
 export async function closedPort(): Promise<number> {
   const server = createTcpServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -63,7 +63,7 @@ export async function closedPort(): Promise<number> {
   return port
 }
 
-/** What a call that must fail fails with. */
+/** The error of a call that must fail. */
 export async function failure(call: () => unknown): Promise<unknown> {
   try {
     await call()
