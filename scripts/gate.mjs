@@ -22,7 +22,8 @@ const steps = [
     count: () => countTests(JSON.parse(readFileSync(report, 'utf8'))),
     after: ['build', 'redis'],
   },
-  { name: 'types', command: ['tsc', '-b'], needs: ['build'] },
+  // By its path: another version of the compiler is installed too, and has a command of the same name.
+  { name: 'types', command: ['node', 'node_modules/typescript/bin/tsc', '-b'], needs: ['build'] },
   { name: 'lint', command: ['oxlint'], after: ['build'] },
   { name: 'api', command: ['node', 'scripts/api.mjs'], needs: ['build'] },
   { name: 'package', command: ['node', 'scripts/check-package.mjs'], needs: ['build'] },
