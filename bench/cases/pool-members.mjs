@@ -1,4 +1,4 @@
-const MOST = 1_000_000
+const MAX_MEMBERS = 1_000_000
 const ADDED = 100_000
 const ROUNDS = 3
 
@@ -22,7 +22,7 @@ const subject = (label, strategy, regions) => ({
   bounds: { bytes: 300, added: 300 },
   async measure() {
     const { adding, memory } = await import('../measure/pool.mjs')
-    return { samples: { ...memory(strategy, MOST, regions), added: adding(strategy, ADDED, ROUNDS) } }
+    return { samples: { ...memory(strategy, MAX_MEMBERS, regions), added: adding(strategy, ADDED, ROUNDS) } }
   },
 })
 
@@ -31,7 +31,7 @@ export const poolMembers = {
   name: 'pool-members',
   title: 'The members of a pool',
   note:
-    `What one of ${MOST.toLocaleString('en')} members costs that was used once, half of them with a failure, breaker included, ` +
+    `What one of ${MAX_MEMBERS.toLocaleString('en')} members costs that was used once, half of them with a failure, breaker included, ` +
     'beside the object that the caller made: on the heap and in buffers, and as the system sees it. And how much ' +
     `time of the processor it takes to add ${ADDED.toLocaleString('en')} one by one.`,
   metrics: [

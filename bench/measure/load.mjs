@@ -4,7 +4,7 @@ import { time, undisturbed } from './batch.mjs'
 /** How many calls are in flight; each width makes about as many calls in all. */
 const FEW = 64
 const MANY = 1000
-const MOST = 10_000
+const MAX_CALLS = 10_000
 const WARM_UP = 400
 const MEASURE = 700
 const FEWEST = 3
@@ -18,9 +18,9 @@ const FEWEST = 3
  *   how many times as much with more
  */
 export async function load(call) {
-  const [few, many, most] = [waves(call, FEW), waves(call, MANY), waves(call, MOST)]
+  const [few, many, most] = [waves(call, FEW), waves(call, MANY), waves(call, MAX_CALLS)]
   const perCall = async (/** @type {import('./batch.mjs').Batch} */ batch) => {
-    const times = Math.round(MOST / batch.calls)
+    const times = Math.round(MAX_CALLS / batch.calls)
     const { took, disturbed } = await time(batch, times)
     return { nanoseconds: (took * 1e6) / (times * batch.calls), disturbed }
   }

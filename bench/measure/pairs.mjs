@@ -5,7 +5,7 @@ const SLICE = 4
 const WARM_UP = 250
 const MEASURE = 300
 /** How long to go on while hardly a pair was left in peace. */
-const PATIENCE = 1000
+const TIMEOUT_MS = 1000
 const FEWEST = 9
 
 /**
@@ -36,7 +36,7 @@ export async function pairs(bare, subject) {
   let calm = 0
   const start = performance.now()
   const elapsed = () => performance.now() - start
-  while (elapsed() < (calm < FEWEST ? PATIENCE : MEASURE) || samples.length < FEWEST) {
+  while (elapsed() < (calm < FEWEST ? TIMEOUT_MS : MEASURE) || samples.length < FEWEST) {
     const sample = await pair(samples.length % 2 === 0)
     if (!sample.disturbed) calm++
     samples.push(sample)

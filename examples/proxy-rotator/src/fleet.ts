@@ -21,7 +21,7 @@ const BAD: readonly Kind[] = ['slow', 'refusing', 'banned']
 const SLOWNESS = 20_000
 
 /** How long connections are kept: longer than the run, so that a proxy fails only where it is meant to. */
-const KEPT = 120_000
+const MAX_RESULTS = 120_000
 
 /** How often in a row a flapping one fails, and then does not. */
 const STREAK = 4
@@ -43,7 +43,7 @@ export class Upstream {
     this.id = id
     this.kind = kind
     this.region = region
-    this.server = createServer({ keepAliveTimeout: KEPT }, (req, res) => this.answer(req, res, agent))
+    this.server = createServer({ keepAliveTimeout: MAX_RESULTS }, (req, res) => this.answer(req, res, agent))
     this.server.on('connect', (req: IncomingMessage, socket: Duplex) => this.tunnel(req, socket))
     if (kind === 'refusing')
       this.server.on('connection', (socket: Socket) => {
@@ -145,7 +145,7 @@ export class Fleet {
   /** What the second pool has: nobody in it ever answers. */
   readonly spare: Upstream[] = []
   private readonly agent = new Agent({ keepAlive: true })
-  private readonly target = createServer({ keepAliveTimeout: KEPT }, (req, res) =>
+  private readonly target = createServer({ keepAliveTimeout: MAX_RESULTS }, (req, res) =>
     res.end(`you asked for ${req.url}`),
   )
 

@@ -3,7 +3,7 @@ import type { GuardEvent } from 'holdfast'
 import { configureDecorators } from 'holdfast/decorators'
 import { check, type Findings } from './check.js'
 import { FAULTS } from './faults.js'
-import { type Line, lineOf } from './log.js'
+import { type LogLine, lineOf } from './log.js'
 import { SCHEMA } from './schema.js'
 import type { Server } from './server.js'
 import { VectorStorage } from './storage.js'
@@ -13,7 +13,7 @@ import { documentsOf, type Outcome, poolOf, write } from './write.js'
 export interface Run {
   readonly outcomes: readonly Outcome[]
   readonly findings: Findings
-  readonly lines: readonly Line[]
+  readonly lines: readonly LogLine[]
   /** How many attempts were made to store what the database, and what the method itself, refuses. */
   readonly attempts: { readonly constraint: number; readonly argument: number }
 }
@@ -31,9 +31,9 @@ export async function run(
   server: Server,
   retries: boolean,
   count: number,
-  say: (line: Line) => void,
+  say: (line: LogLine) => void,
 ): Promise<Run> {
-  const lines: Line[] = []
+  const lines: LogLine[] = []
   let heard: (event: GuardEvent) => void = () => {}
   configureDecorators({
     overrides: { ...OVERRIDES, 'Retry/enabled': retries },

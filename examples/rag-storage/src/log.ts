@@ -1,7 +1,7 @@
 // What is said about retries: one line for each, with its level and what it is about.
 import type { GuardEvent } from 'holdfast'
 
-export interface Line {
+export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn'
   readonly operation: string
   /** How many retries there were, or the number of the coming one. */
@@ -13,11 +13,11 @@ const counted = (count: number, word: string): string => `${count} ${word}${coun
 const reason = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** The line for an event; undefined for one that another line tells better. */
-export function lineOf(event: GuardEvent): Line | undefined {
+export function lineOf(event: GuardEvent): LogLine | undefined {
   if (event.type === 'breaker_changed' || event.type === 'attempt_failed') return undefined
   const operation = event.name ?? 'a method'
   const retries = event.attempt - 1
-  const line = (level: Line['level'], text: string): Line => ({
+  const line = (level: LogLine['level'], text: string): LogLine => ({
     level,
     operation,
     retryAttempt: retries,

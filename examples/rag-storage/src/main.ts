@@ -1,6 +1,6 @@
 // `npm run example:rag`; `--verbose` shows every line of the log.
 import { run } from './example.js'
-import type { Line } from './log.js'
+import type { LogLine } from './log.js'
 import { Server } from './server.js'
 import { tableOf } from './table.js'
 import { now } from './time.js'
@@ -11,7 +11,7 @@ const SHOWN = 3
 
 const verbose = process.argv.includes('--verbose')
 
-function logger(): (line: Line) => void {
+function logger(): (line: LogLine) => void {
   const seen = new Map<string, number>()
   return ({ level, operation, text }) => {
     const key = `${level} ${operation} ${text.includes('succeeded')}`

@@ -26,7 +26,7 @@ export const TASKS: readonly Task[] = [
 ]
 
 /** How long the browser waits for an answer of its own. */
-const PATIENCE = 250
+const TIMEOUT_MS = 250
 
 /** Does a task once. What fails on this machine fails here; what fails on the wire fails at the service. */
 export async function perform(hf: Holdfast, service: string, task: Task, id: string): Promise<string> {
@@ -52,7 +52,7 @@ export async function perform(hf: Holdfast, service: string, task: Task, id: str
 async function patiently<T>(ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController()
   const late = new DOMException('The page did not answer in time', 'TimeoutError')
-  const timer = systemClock.setTimer(() => controller.abort(late), PATIENCE)
+  const timer = systemClock.setTimer(() => controller.abort(late), TIMEOUT_MS)
   try {
     return await ask(controller.signal)
   } finally {
