@@ -8,7 +8,7 @@ import { letter, loadSources, random, START } from './sources.mjs'
  * @typedef {typeof import('../../packages/store/src/sqlite/index.js')} Index
  * @typedef {typeof import('../../packages/store/src/sqlite/driver.js')} Drivers
  * @typedef {ReturnType<Index['openSqlite']>} Store
- * @typedef {Awaited<ReturnType<Drivers['openDriver']>>} Driver
+ * @typedef {Awaited<ReturnType<Drivers['openSqliteDriver']>>} Driver
  * @typedef {import('../../packages/records/src/dead-letter.js').DeadLetter} DeadLetter
  */
 
@@ -16,7 +16,7 @@ import { letter, loadSources, random, START } from './sources.mjs'
 const load = () =>
   loadSources(
     'sqlite',
-    `export { openSqlite } from './packages/store/src/sqlite/index.ts'\nexport { openDriver } from './packages/store/src/sqlite/driver.ts'`,
+    `export { openSqlite } from './packages/store/src/sqlite/index.ts'\nexport { openSqliteDriver } from './packages/store/src/sqlite/driver.ts'`,
   )
 
 /**

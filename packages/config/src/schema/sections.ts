@@ -124,7 +124,7 @@ export const poolSchema = z.strictObject({
     'How a member is chosen. Default round_robin.',
   ),
   policy: optionalKey(nonEmptyString(), 'The policy of calls through the pool.'),
-  circuit_breaker: optionalKey(breakerEntrySchema.clone(), 'When a member is set aside, and for how long.'),
+  circuit_breaker: optionalKey(breakerEntrySchema.clone(), 'When a member is ejected, and for how long.'),
   members: optionalKey(listOf(memberSchema), 'Who is in it.'),
   members_file: optionalKey(
     nonEmptyString(),
@@ -134,13 +134,13 @@ export const poolSchema = z.strictObject({
     listOf(httpStatus()),
     'Statuses that speak of the member and not of the request.',
   ),
-  max_ejected: optionalKey(fraction(), 'The share of members that may be set aside at once.'),
+  max_ejected: optionalKey(fraction(), 'The share of members that may be ejected at the same time.'),
   probe: optionalKey(
     z.strictObject({
-      interval: optionalKey(positiveDuration(), 'How often members that are set aside are tested.'),
+      interval: optionalKey(positiveDuration(), 'How often ejected members are probed.'),
       url: optionalKey(urlWithScheme('http', 'https'), 'What is asked for.'),
     }),
-    'Tests of members that are set aside.',
+    'Probes of ejected members.',
   ),
 })
 
@@ -249,7 +249,7 @@ export const sectionsShape = {
             password: requiredKey(secretString(), 'Best as ${VAR}.'),
           }),
         ),
-        'Who may use it. Left out: everybody who reaches it.',
+        'The users of the proxy. Without it, every client that reaches the proxy can use it.',
       ),
       allow_private_targets: optionalKey(
         booleanValue(),
@@ -287,7 +287,7 @@ export const sectionsShape = {
       webhook: optionalKey(urlWithScheme('http', 'https'), 'Where critical failures are sent.'),
       secret: optionalKey(secretString(), 'Signs what is sent; best as ${VAR}.'),
     }),
-    'Who is told of critical failures.',
+    'Where critical failures are reported.',
   ),
   shared: nullableKey(
     urlWithScheme('redis', 'rediss'),
