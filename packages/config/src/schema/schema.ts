@@ -13,17 +13,20 @@ import {
 
 /** The schema of the config file, with the keys of the file. */
 export const configSchema = z.strictObject({
-  version: requiredKey(versionString(), `The version of the form of this file: "${CURRENT_VERSION}".`),
-  debug: optionalKey(booleanValue(), 'Shows stack traces in logs, records and answers. Default false.'),
-  global_defaults: optionalKey(defaultsSchema, 'What policies are where they say nothing themselves.'),
+  version: requiredKey(versionString(), `The version of the config format: "${CURRENT_VERSION}".`),
+  debug: optionalKey(booleanValue(), 'Includes stack traces in logs, records and responses. Default false.'),
+  global_defaults: optionalKey(
+    defaultsSchema,
+    'Default values of all policies. A value in a policy takes precedence.',
+  ),
   policies: optionalKey(z.record(z.string(), policyEntrySchema), 'Retry policies by id.'),
   circuit_breakers: optionalKey(
     z.record(z.string(), breakerEntrySchema),
-    'Breakers by name, for policies and calls to share.',
+    'Circuit breakers by name. Policies and calls can share them.',
   ),
   subsystem_mappings: optionalKey(
     z.record(z.string(), z.record(z.string(), z.record(z.string(), nonEmptyString()))),
-    'Which policy an operation of a subsystem has, by the kind of the failure; `default` is for every other kind.',
+    'The policy of each operation of a subsystem, by the kind of failure. `default` applies to all other kinds.',
   ),
   subsystems: optionalKey(
     z.record(
@@ -31,21 +34,24 @@ export const configSchema = z.strictObject({
       z.strictObject({
         enabled: optionalKey(
           booleanValue(),
-          'False lets the calls of the subsystem straight through. Default true.',
+          'False disables all policies for the calls of the subsystem. Default true.',
         ),
-        error_kinds: optionalKey(errorKindsSchema.clone(), 'Kinds of failure of this subsystem alone.'),
+        error_kinds: optionalKey(
+          errorKindsSchema.clone(),
+          'Kinds of failure that apply to this subsystem only.',
+        ),
       }),
     ),
     'Settings of one subsystem.',
   ),
   error_kinds: optionalKey(
     errorKindsSchema,
-    'Kinds of failure: the names and codes of errors that mean each.',
+    'Kinds of failure: each with the names and codes of its errors.',
   ),
   pools: optionalKey(z.record(z.string(), poolSchema), 'Pools by id.'),
-  dead_letters: optionalKey(deadLettersSchema, 'What happens to calls that failed for good.'),
-  record_results: optionalKey(booleanValue(), 'Keeps the results of recorded calls. Default false.'),
-  store: optionalKey(storeUrl(), 'Where records are kept: memory, files:DIR or sqlite:FILE.'),
+  dead_letters: optionalKey(deadLettersSchema, 'Storage and replay of calls that failed after all retries.'),
+  record_results: optionalKey(booleanValue(), 'Stores the results of recorded calls. Default false.'),
+  store: optionalKey(storeUrl(), 'Where records are stored: memory, files:DIR, sqlite:FILE or postgres://…'),
   overrides: optionalKey(
     z.record(z.string(), z.unknown()),
     'Settings of operations and decorated methods: subsystem/operation/Retry/maxRetries, Class/Retry/maxRetries, Retry/maxRetries.',
