@@ -35,6 +35,7 @@ const steps = [
   },
   { name: 'size', command: ['size-limit'], needs: ['build'] },
   { name: 'unused', command: ['knip'] },
+  { name: 'site', command: ['vitepress', 'build', 'docs'] },
   { name: 'folders', command: ['depcruise', 'packages', '--config', '.dependency-cruiser.mjs'] },
 ]
 
