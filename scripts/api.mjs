@@ -1,4 +1,4 @@
-// Compares the public face of every entry with its snapshot in etc/; `--update` writes the snapshots.
+// Compares the public API of every entry with its snapshot in etc/; `--update` writes the snapshots.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { CompilerState, Extractor, ExtractorConfig } from '@microsoft/api-extractor'
@@ -83,7 +83,7 @@ for (const file of readdirSync(folder).filter((name) => name.endsWith('.api.md')
   else failed = true
 }
 
-if (failed) console.log('The public face has changed. If that is meant: npm run api, and commit etc/.')
+if (failed) console.log('The public API has changed. If this is intended: npm run api, and commit etc/.')
 process.exitCode = failed ? 1 : 0
 
 /** @param {string} before @param {string} now @returns {string} the lines around where they part */

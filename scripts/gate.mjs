@@ -36,6 +36,8 @@ const steps = [
   { name: 'size', command: ['size-limit'], needs: ['build'] },
   { name: 'unused', command: ['knip'] },
   { name: 'site', command: ['vitepress', 'build', 'docs'] },
+  { name: 'prose', command: ['npm', 'run', '--silent', 'lint:prose'] },
+  { name: 'spelling', command: ['npm', 'run', '--silent', 'lint:spelling'] },
   { name: 'folders', command: ['depcruise', 'packages', '--config', '.dependency-cruiser.mjs'] },
 ]
 

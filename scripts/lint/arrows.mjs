@@ -2,7 +2,7 @@
 // to the left of it, by name. Core imports nothing at all, and within it nothing imports the testing kit.
 import { dirname, join, relative, sep } from 'node:path'
 
-/** Which packages each folder of packages/ may import. A folder that is not here may import none of ours. */
+/** Which packages each folder of packages/ may import. A folder that is not listed may not import any of them. */
 const allowed = new Map([
   ['core', []],
   ['records', ['holdfast']],

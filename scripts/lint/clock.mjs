@@ -1,4 +1,4 @@
-// Time and chance come in through `Clock` and `Random`; only the one file behind them may ask the machine.
+// Time and random numbers come from `Clock` and `Random`; only the file that implements them may read them from the machine.
 
 const functions = new Set(['setTimeout', 'setInterval'])
 const members = new Map([
@@ -17,10 +17,10 @@ export const clock = {
     const report = (node, what) =>
       context.report({
         node,
-        message: `${what} is banned: take it from the injected clock or random (only clock.ts asks the machine)`,
+        message: `${what} is banned: take it from the injected clock or random (only clock.ts reads the machine's)`,
       })
 
-    /** @param {any} node @param {string | undefined} name a node, and the global it stands for */
+    /** @param {any} node @param {string | undefined} name a node, and the global that it refers to */
     const check = (node, name) => {
       if (name === undefined) return
       const { parent } = node

@@ -1,5 +1,5 @@
 // Runs the engine's tests against mutants, all in one process. Stryker makes the mutants, keeps them apart and counts; its
-// runner for vitest starts a worker and loads every file anew for each of them, which takes hours here.
+// runner for vitest starts a worker and loads every file again for each of them, which takes hours here.
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -31,7 +31,7 @@ class InProcess {
   // Stryker changes the folder to that of the mutants before it makes a runner.
   home = path.resolve('packages/core')
   bundle = path.join(this.home, `.mutants-${process.pid}.mjs`)
-  /** A mutant that never ends costs the process its life; the next one goes by the same times. */
+  /** A mutant that never ends costs the process its life; the next one uses the same times. */
   times = path.join(this.home, '.mutants-times.json')
   /** @type {import('./face.mjs').Test[]} */
   tests = []
@@ -66,7 +66,7 @@ class InProcess {
     await this.load()
   }
 
-  /** Loads tests and sources, anew where they were loaded before. */
+  /** Loads tests and sources, again if they were loaded before. */
   async load() {
     await end()
     const tests = collect()

@@ -15,7 +15,7 @@ describe('finding examples', () => {
     expect(fromMarkdown('a.md', text)).toEqual([{ file: 'a.md', line: 4, code: 'f()', run: true }])
   })
 
-  test('leaves a block within a longer fence alone', () => {
+  test('ignores a block within a longer fence', () => {
     expect(fromMarkdown('a.md', '````md\n```ts\nf()\n```\n````\n')).toEqual([])
   })
 
@@ -42,7 +42,7 @@ describe('finding examples', () => {
     ])
   })
 
-  test('refuses an @example that nobody would run', () => {
+  test('rejects an @example without a ts block', () => {
     expect(() => fromSource('a.ts', '/**\n * @example\n * add(1, 2)\n */')).toThrow('a.ts:1')
   })
 })

@@ -119,7 +119,7 @@ describe('imports follow the arrows', () => {
   })
 })
 
-test('one clock file and the tools may ask the machine, nobody else', () => {
+test('only the clock file and the tools may read the time of the machine', () => {
   const time = 'export const now = () => Date.now()\n'
   const caught = lint({
     'packages/core/src/clock.ts': time,
@@ -134,4 +134,15 @@ test('one clock file and the tools may ask the machine, nobody else', () => {
     'packages/core/test/a.test.ts',
     'packages/runtime/src/a.ts',
   ])
+})
+
+test('rejected phrases are found in comments, strings, templates and the text of the dashboard', () => {
+  const files = {
+    'packages/core/src/a.ts': '// nobody listens\n',
+    'packages/core/src/b.ts': "export const b = 'nobody listens'\n",
+    'packages/core/src/c.ts': 'export const c = `$' + '{1} nobody listens`\n',
+    'packages/dashboard/src/d.tsx': 'export const d = <p>nobody listens</p>\n',
+    'packages/core/src/e.ts': '// no process listens\n',
+  }
+  expect(lint(files).toSorted()).toEqual(Object.keys(files).slice(0, 4).toSorted())
 })

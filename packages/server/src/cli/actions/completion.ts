@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { CommandContext } from '../context/context.js'
 import { createUsageError } from '../context/exit.js'
 
-/** The words of a command, and the words that can follow. */
+/** A command with the arguments that complete it. */
 interface CompletionEntry {
   readonly words: string
   readonly next: readonly string[]
