@@ -1,11 +1,11 @@
-// The part to copy: mails through three steps, each under its own operation and its service's breaker.
+// Three steps, each with its own operation and the breaker of its service. Copy this file.
 import { gmail as gmailClient } from '@googleapis/gmail'
 import type { Holdfast } from '@holdfast/runtime'
 import { Client as NotionClient } from '@notionhq/client'
 
 export interface Settings {
   readonly urls: { gmail: string; gemini: string; notion: string; infisical: string }
-  /** Where secrets are when the vault is down. */
+  /** The secrets that are used while the vault is down. */
   readonly env: Record<string, string>
 }
 
@@ -20,7 +20,7 @@ interface Extract extends Mail {
   person: string
 }
 
-/** A secret of the vault; the one of the `.env` file where the vault cannot be had. */
+/** Reads a secret from the vault, or from the `.env` file if the vault is not available. */
 async function secret(hf: Holdfast, { urls, env }: Settings, name: string): Promise<string> {
   const fromVault = async ({ signal }: { signal: AbortSignal }) => {
     const response = await fetch(`${urls.infisical}/api/v3/secrets/raw/${name}`, { signal })
@@ -37,14 +37,23 @@ async function secret(hf: Holdfast, { urls, env }: Settings, name: string): Prom
     })
 }
 
-/** Makes the pipeline. Whoever has made it can replay what failed in it. */
+/** Creates the pipeline. A process that has created it can replay its dead letters. */
 export async function mailPipeline(hf: Holdfast, settings: Settings) {
   const { urls } = settings
   const notionToken = await secret(hf, settings, 'NOTION_TOKEN')
   const gmailKey = await secret(hf, settings, 'GMAIL_KEY')
-  // Both clients would retry by themselves; here one thing decides about that, and counts it.
+  // The retries of both clients are disabled: the policies retry, and the attempts are counted once.
   const gmail = gmailClient({ version: 'v1', rootUrl: `${urls.gmail}/`, auth: gmailKey, retry: false })
-  const notion = new NotionClient({ auth: notionToken, baseUrl: urls.notion, retry: false, logger: () => {} })
+  // The client of Notion takes no signal. A client for each attempt passes the signal to `fetch`, so that an attempt that
+  // timed out does not write its page after the next attempt has looked for it.
+  const notionClient = (signal: AbortSignal) =>
+    new NotionClient({
+      auth: notionToken,
+      baseUrl: urls.notion,
+      retry: false,
+      logger: () => {},
+      fetch: (url, init) => fetch(url, { ...init, signal } as RequestInit),
+    })
 
   return hf.pipeline([
     {
@@ -85,8 +94,9 @@ export async function mailPipeline(hf: Holdfast, settings: Settings) {
     {
       operation: 'notion_write',
       service: 'notion',
-      async run({ id, subject, company }: Extract, { idempotencyKey }): Promise<string> {
-        // Notion knows no idempotency keys: the key is a property, and whoever comes again looks first.
+      async run({ id, subject, company }: Extract, { idempotencyKey, signal }): Promise<string> {
+        const notion = notionClient(signal)
+        // Notion has no idempotency keys. The key is stored as a property, and the step looks for it before it writes.
         const found = await notion.dataSources.query({
           data_source_id: 'mails',
           filter: { property: 'Key', rich_text: { equals: idempotencyKey } },
@@ -107,5 +117,5 @@ export async function mailPipeline(hf: Holdfast, settings: Settings) {
   ])
 }
 
-/** Mails have keys of their own, so that a mail that comes twice is written once. */
+/** The idempotency key of a mail. A mail that arrives twice is written once. */
 export const keyOf = (mail: string): string => `mail:${mail}`

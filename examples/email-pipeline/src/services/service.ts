@@ -1,8 +1,8 @@
-// A service on this machine: an HTTP server whose answers are a function.
+// A local HTTP server with a function for its responses.
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What a service says: a status with JSON, a text as it is, or nothing at all. */
+/** A response with JSON or text, or no response at all. */
 export type Answer = { status?: number; json?: unknown; text?: string; retryAfter?: number } | 'silence'
 
 export interface Asked {
@@ -28,10 +28,10 @@ export interface Service {
   close(): Promise<void>
 }
 
-/** Starts one on a port of its own. */
+/** Starts a service on a free port. */
 export async function serve(answer: (asked: Asked) => Answer): Promise<Service> {
   const server = createServer((request, response) => {
-    void read(request).then((asked) => {
+    const reply = (asked: Asked): void => {
       const said = answer(asked)
       if (said === 'silence') return
       const { status = 200, json, text = JSON.stringify(json), retryAfter } = said
@@ -40,7 +40,9 @@ export async function serve(answer: (asked: Asked) => Answer): Promise<Service> 
         ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
       })
       response.end(text)
-    })
+    }
+    // A client that aborts its request gets no response.
+    void read(request).then(reply, () => {})
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
