@@ -4,14 +4,14 @@ import { expect, it, vi } from 'vitest'
 import { root } from '../scripts/packages.mjs'
 import { findRedis } from '../scripts/servers/redis.mjs'
 
-// Whole programs with servers and processes, beside all other tests.
+// Whole programs with servers and processes, in parallel with all other tests.
 vi.setConfig({ testTimeout: 240_000 })
 
 const run = promisify(execFile)
 const example = async (name: string, ...args: string[]) =>
   (await run(process.execPath, ['scripts/example.mjs', name, ...args], { cwd: root })).stdout
 
-it('scraper-consolidation: every mapping of one file, which is edited while it runs', async () => {
+it('scraper-consolidation: applies every mapping of one config file, and a change of the file', async () => {
   const out = await example('scraper-consolidation')
   const lines = out.split('\n').filter((line) => /^ {2}(browser|navigation|telemetry)\./.test(line))
   expect(lines).toHaveLength(12)
@@ -33,33 +33,33 @@ it('scraper-consolidation: every mapping of one file, which is edited while it r
   expect(out).toContain('"by_subsystem"')
 })
 
-it('proxy-rotator: bad proxies are set aside, and stay so when the process that serves is killed', async () => {
+it('proxy-rotator: ejects bad proxies, and keeps them ejected after the server process is killed', async () => {
   const out = await example('proxy-rotator')
   expect(out).not.toContain('FAIL')
   expect(out.match(/^ {2}ok /gm)).toHaveLength(20)
-  expect(out).toMatch(/100 of 100 are answered 503, Retry-After (1[0-2]\d|[1-9]\d?)\b/)
+  expect(out).toMatch(/100 of 100 requests are answered 503, Retry-After (1[0-2]\d|[1-9]\d?)\b/)
   expect(out).toMatch(/^ {2}banned-010 +\d+ +0 +\d+ +0\.\d{4} +1$/m)
   expect(out).toMatch(/"data_points": \[\n {4}\{\n {6}"timestamp": "[\d-]+T\d\d:00:00\.000Z"/)
-  expect(out).toContain('480 requests: 480 × 200; 0 attempts arrived at bad proxies')
+  expect(out).toContain('480 requests: 480 × 200; 0 attempts reached bad proxies')
 })
 
-it('llm-failover: three providers that fail in turn, and a cheaper one', async () => {
+it('llm-failover: fails over between three providers, and to a fallback model', async () => {
   const out = await example('llm-failover')
-  expect(out).not.toContain('NO ')
-  expect(out.match(/^ {2}yes /gm)).toHaveLength(8)
+  expect(out).not.toContain('FAIL')
+  expect(out.match(/^ {2}ok /gm)).toHaveLength(8)
 })
 
 const redis = await findRedis(root)
-if (typeof redis === 'string') console.warn(`the example of a fleet is SKIPPED: ${redis}`)
+if (typeof redis === 'string') console.warn(`the example fleet is SKIPPED: ${redis}`)
 
 it.skipIf(typeof redis === 'string')(
-  'fleet: one node, the target, Redis, a process and PostgreSQL break in turn, and every order is held',
+  'fleet: saves every order although a node, the service, Redis and PostgreSQL fail in turn',
   async () => {
     const out = await example('fleet')
     expect(out).not.toContain('FAIL')
     expect(out.match(/^ {2}ok /gm)).toHaveLength(22)
     expect(out).toMatch(/the dashboard is at http:\/\/127\.0\.0\.1:\d+/)
-    expect(out).toMatch(/\d+ orders were taken; [1-9]\d* of them came by way of a dead letter/)
+    expect(out).toMatch(/\d+ orders were taken; [1-9]\d* of them were saved by a replay/)
   },
   180_000,
 )

@@ -1,9 +1,9 @@
-// What Notion and the dead-letter folder hold.
+// Reads the pages of Notion and the dead-letter folder.
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Page } from './services/services.js'
 
-/** Mails that are not in Notion, and mails that are there more than once. */
+/** The mails that are missing in Notion, and the mails that were written more than once. */
 export function compare(
   mails: readonly string[],
   pages: readonly Page[],
@@ -24,7 +24,7 @@ interface Kept {
   readonly error_details: { error_type: string; error_message: string; retry_count: number }
 }
 
-/** The files of the dead-letter folder, as they are on disk. */
+/** Reads the files of the dead-letter folder. */
 export async function deadLettersIn(folder: string): Promise<Kept[]> {
   const names = await readdir(join(folder, 'dlq'), { recursive: true }).catch(() => [])
   const files = names.filter((name) => /dlq_[^/]*\.json$/.test(name))

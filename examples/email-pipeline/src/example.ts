@@ -1,4 +1,4 @@
-// The run, the repair, the replay that is killed, and the replay that ends it.
+// Runs the pipeline, repairs the services, kills the first replay and completes the second.
 import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,19 +10,19 @@ import { keyOf, mailPipeline, type Settings } from './pipeline.js'
 import type { ReplayTask } from './replay.js'
 import { startServices } from './services/services.js'
 
-/** Leases of the dead have ended by then. */
+/** Longer than the lease of the killed process. */
 const LATER = 6 * 60_000
 
 export interface ExampleOptions {
   readonly mails: number
   readonly config: string
-  /** The program that replays when it is told so. */
+  /** The program that replays when it is started with `--replay`. */
   readonly program: string
   readonly keep: boolean
   say(line: string): void
 }
 
-/** Runs a replay as a process of its own; `watch` may kill it. Tells how it ended. */
+/** Runs a replay in a separate process, which `watch` can kill. Returns its signal or exit code. */
 function replaying(
   program: string,
   task: ReplayTask,
@@ -38,7 +38,7 @@ function replaying(
   )
 }
 
-/** Runs all of it; false where a mail was lost or is there twice. */
+/** Runs the example. Returns false if a mail is missing or was written twice. */
 export async function run({ mails: count, config, program, keep, say }: ExampleOptions): Promise<boolean> {
   const folder = await mkdtemp(join(tmpdir(), 'email-pipeline-'))
   const services = await startServices()
@@ -49,7 +49,7 @@ export async function run({ mails: count, config, program, keep, say }: ExampleO
     const store = `files:${folder}`
     const mails = Array.from({ length: count }, (_, i) => `mail-${String(i).padStart(4, '0')}`)
 
-    say(`${count} mails, and services that fail`)
+    say(`${count} mails through services that fail`)
     const hf = await Holdfast.open({ config, store, watch: false })
     const alerts: string[] = []
     hf.events.on('alert', ({ operation }) => void alerts.push(String(operation)))
@@ -74,7 +74,7 @@ export async function run({ mails: count, config, program, keep, say }: ExampleO
       say(`  ${String(times).padStart(4)} ${reason}`)
     if (kept.length !== result.failed) return false
 
-    say('the services are repaired; the replay is killed half-way')
+    say('the services work again; the first replay is killed half-way')
     services.repair()
     const before = services.pages.length
     const half = before + Math.floor((count - before) / 2)
@@ -83,7 +83,7 @@ export async function run({ mails: count, config, program, keep, say }: ExampleO
       services.onPage(() => services.pages.length >= half && kill()),
     )
     say(`  ${first}, with ${services.pages.length - before} of ${kept.length} written`)
-    say('and started again')
+    say('the second replay')
     const second = await replaying(program, { ...task, ahead: LATER }, () => () => {})
     const { missing, twice } = compare(mails, services.pages)
     const left = (await deadLettersIn(folder)).filter(({ status }) => status !== 'completed').length
@@ -93,7 +93,7 @@ export async function run({ mails: count, config, program, keep, say }: ExampleO
     return first === 'SIGKILL' && second === 'exit 0' && missing.length + twice.length + left === 0
   } finally {
     await services.close()
-    if (keep) say(`everything is in ${folder}`)
+    if (keep) say(`the data is kept in ${folder}`)
     else await rm(folder, { recursive: true, force: true })
   }
 }

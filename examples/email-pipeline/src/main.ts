@@ -1,4 +1,4 @@
-// `npm run example:email`; with `--replay` it is the process that replays.
+// `npm run example:email`; with `--replay` the process replays dead letters.
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -26,6 +26,8 @@ else {
     keep: values.keep,
     say: console.log,
   })
-  console.log(`${good ? 'done' : 'something is wrong'} in ${((now() - startedAt) / 1000).toFixed(1)} s`)
+  console.log(
+    `${good ? 'all checks passed' : 'a check failed'} in ${((now() - startedAt) / 1000).toFixed(1)} s`,
+  )
   if (!good) process.exitCode = 1
 }

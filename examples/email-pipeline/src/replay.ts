@@ -1,4 +1,4 @@
-// The process that replays: it opens the same store, makes the same pipeline, and takes what waits.
+// The process that replays: it opens the same store and creates the same pipeline.
 import { Holdfast } from '@holdfast/runtime'
 import { mailPipeline, type Settings } from './pipeline.js'
 import { clockAhead } from './time.js'
@@ -6,11 +6,11 @@ import { clockAhead } from './time.js'
 export interface ReplayTask extends Settings {
   readonly config: string
   readonly store: string
-  /** How far its wall clock is ahead. */
+  /** How far its wall clock is moved forward, in milliseconds. */
   readonly ahead: number
 }
 
-/** Replays everything, again and again until nothing is left: what fails in a later step waits under that step. */
+/** Replays batches until nothing is left. An item that fails in a later step becomes a dead letter of that step. */
 export async function replay({ config, store, ahead, ...settings }: ReplayTask): Promise<void> {
   const hf = await Holdfast.open({ config, store, watch: false, clock: clockAhead(ahead) })
   await mailPipeline(hf, settings)

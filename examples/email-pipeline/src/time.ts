@@ -1,11 +1,11 @@
-// The one place where the example meets real time: it waits for real services.
+// Real time: the example waits for real services.
 import type { Clock } from 'holdfast'
 
-/** Milliseconds, of which only differences mean something. */
+/** Monotonic time in milliseconds. */
 // oxlint-disable-next-line holdfast/clock -- real services take real time
 export const now = (): number => performance.now()
 
-/** The machine's clock with its wall so many milliseconds ahead. */
+/** The system clock with its wall time moved forward. */
 export const clockAhead = (ms: number): Clock => ({
   now,
   // oxlint-disable-next-line holdfast/clock -- records of real calls have real times

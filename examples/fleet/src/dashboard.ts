@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { Holdfast } from '@holdfast/runtime'
 import { createToken, serve } from '@holdfast/server'
 
-/** The process that shows the fleet: REST, metrics and the dashboard. It takes no orders. */
+/** The server process: REST API, metrics and dashboard. It takes no orders. */
 export async function serveFleet(here: string): Promise<void> {
   const { CONFIG = join(here, 'holdfast.yaml'), PORT = '0', HOST: host = '127.0.0.1' } = process.env
   const hf = await Holdfast.open(CONFIG)
-  // Whoever can be reached from other machines wants to know who comes.
+  // A server that other machines can reach requires a token.
   if (host !== '127.0.0.1') {
     const name = `guest-${randomUUID()}`
     const { token } = await createToken(hf, { name, role: 'admin', by: 'the example' })

@@ -1,4 +1,4 @@
-// `npm run example:fleet`: four nodes, Redis, PostgreSQL and a server, and everything broken once.
+// `npm run example:fleet`: four nodes, a server, Redis and PostgreSQL. Each of them fails once.
 import { serveFleet } from './dashboard.js'
 import { work } from './node.js'
 import { tell } from './story.js'
@@ -6,7 +6,7 @@ import { serveOrders } from './target.js'
 
 const [, script = '', here = '.', role] = process.argv
 
-/** The parts also start one by one, as in compose.yaml: `npm run example:fleet -- node`. */
+/** Each process can also be started alone, as in compose.yaml: `npm run example:fleet -- node`. */
 const parts: Record<string, () => Promise<void>> = {
   node: () => work(here),
   server: () => serveFleet(here),

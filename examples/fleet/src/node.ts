@@ -3,19 +3,19 @@ import { join } from 'node:path'
 import { Holdfast } from '@holdfast/runtime'
 import { now, sleep } from './time.js'
 
-/** What a node tells of itself. */
+/** The report of a node. */
 export interface NodeReport {
-  /** What it signs its orders with. */
+  /** The name of the node and its process in orders. */
   taker: string
-  /** Orders that it took; each must be held by the target in the end. */
+  /** The number of orders that it took. The service must hold all of them at the end. */
   orders: number
   saved: number
-  /** Calls that its breaker refused; they are dead letters, as all that failed. */
+  /** Calls that its breaker rejected. They become dead letters, like all failed calls. */
   refused: number
   failed: number
-  /** Why the last call failed that its breaker did not refuse. */
+  /** The error of the last call that failed and was not rejected by its breaker. */
   lastFailure: string
-  /** The longest that a call has taken since the last report, in milliseconds. */
+  /** The longest duration of a call since the last report, in milliseconds. */
   slowest: number
   /** How often its breaker has opened. */
   opened: number
@@ -28,10 +28,10 @@ export interface Order {
   key: string
 }
 
-/** Orders that a node takes in a second. */
+/** The number of orders that a node takes per second. */
 const RATE = 5
 
-/** An address of this machine at which nobody listens. */
+/** A local address without a listener. */
 async function nowhere(): Promise<string> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -40,7 +40,7 @@ async function nowhere(): Promise<string> {
   return `http://127.0.0.1:${port}`
 }
 
-/** A process that takes orders and saves them at a target, and replays what could not be saved. */
+/** A process that takes orders, saves them at the service, and replays dead letters. */
 export async function work(here: string): Promise<void> {
   const { TARGET_URL = '', NODE_ID = 'node', CONFIG = join(here, 'holdfast.yaml') } = process.env
   const taker = `${NODE_ID}.${process.pid}`
@@ -58,7 +58,7 @@ export async function work(here: string): Promise<void> {
     })
     await response.arrayBuffer()
     if (!response.ok)
-      throw Object.assign(new Error(`the target answers ${response.status}`), { status: response.status })
+      throw Object.assign(new Error(`the service returned ${response.status}`), { status: response.status })
   }
   hf.deadLetters.handle('shop.orders', (order) => save(order as Order))
   void hf.deadLetters.work({ concurrency: 4 })
@@ -91,7 +91,7 @@ export async function work(here: string): Promise<void> {
       seen.slowest = 0
       return report satisfies NodeReport
     },
-    // Its own network is broken: nobody listens where it calls now.
+    // Simulates a broken network: calls go to an address without a listener.
     cutOff: async () => (target = await nowhere()),
     reconnect: async () => (target = TARGET_URL),
     pause: async () => (taking = false),
@@ -101,7 +101,7 @@ export async function work(here: string): Promise<void> {
   })
   process.on('disconnect', () => process.exit())
   process.send?.({ ready: NODE_ID })
-  console.log(`${NODE_ID} takes ${RATE} orders a second`)
+  console.log(`${NODE_ID} takes ${RATE} orders per second`)
   for (;;) {
     if (taking) void take()
     await sleep(1000 / RATE)

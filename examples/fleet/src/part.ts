@@ -7,9 +7,9 @@ interface Message {
   answer?: unknown
 }
 
-/** A process of the example, seen from outside: it can be asked and killed. */
+/** A handle to a process of the example: sends requests and kills it. */
 export class Part {
-  /** What it said when it was ready: where it is, or what it is called. */
+  /** The content of its ready message: its URL or its name. */
   ready = ''
   private readonly child: ChildProcess
   private numbers = 0
@@ -36,7 +36,7 @@ export class Part {
     return (await answered).answer as T
   }
 
-  /** Ends it as the kernel does when memory is short: nothing in it hears of it. */
+  /** Kills the process with SIGKILL. */
   async kill(): Promise<void> {
     const { child } = this
     if (child.exitCode !== null || child.signalCode !== null) return

@@ -9,13 +9,13 @@ import type { TargetReport } from './target.js'
 
 const NODES = ['node-1', 'node-2', 'node-3', 'node-4']
 
-/** What the server tells of a node. */
+/** A node in the response of the server. */
 interface NodeView {
   id: string
   opinions: Record<string, string>
 }
 
-/** Everything that the story happens to. */
+/** All processes of the example. */
 export class Stage {
   nodes: Part[] = []
   private readonly dir: string
@@ -40,11 +40,11 @@ export class Stage {
     this.postgres = postgres
   }
 
-  /** Starts everything; `starting` is called with what is started next. */
+  /** Starts all processes. `starting` is called with the name of the next one. */
   static async set(script: string, here: string, starting: (what: string) => void): Promise<Stage> {
     starting('Redis')
     const program = await findRedis(join(here, '../..'))
-    if (typeof program === 'string') throw new Error(`this example needs a Redis: ${program}`)
+    if (typeof program === 'string') throw new Error(`this example requires Redis: ${program}`)
     const redis = await RedisServer.start(program)
     starting('PostgreSQL')
     const postgres = await PostgresServer.start()
@@ -62,28 +62,28 @@ export class Stage {
     return stage
   }
 
-  /** Where the server listens. */
+  /** The URL of the server. */
   get url(): string {
     return this.server.ready
   }
 
-  /** What each node tells of itself. */
+  /** The reports of all nodes. */
   reports(): Promise<NodeReport[]> {
     return Promise.all(this.nodes.map((node) => node.ask<NodeReport>('report')))
   }
 
-  /** Whether all nodes are so. */
+  /** Whether a condition is true for all nodes. */
   async all(isSo: (report: NodeReport) => boolean): Promise<boolean> {
     return (await this.reports()).every(isSo)
   }
 
-  /** Does something to the orders' service, or only asks it. */
+  /** Changes the state of the order service, or only reads its report. */
   async orders(what: 'down' | 'well' | '' = ''): Promise<TargetReport> {
     const response = await fetch(`${this.target.ready}/${what}`, { method: what === '' ? 'GET' : 'POST' })
     return (await response.json()) as TargetReport
   }
 
-  /** A request to the server, as the dashboard and the command make them. */
+  /** Sends a request to the REST API of the server. */
   async api<T>(path: string, body?: object): Promise<T> {
     const sent = {
       method: 'POST',
@@ -92,17 +92,17 @@ export class Stage {
     }
     const response = await fetch(`${this.url}${path}`, body === undefined ? {} : sent)
     const text = await response.text()
-    if (!response.ok) throw new Error(`${path} is answered ${response.status}: ${text}`)
+    if (!response.ok) throw new Error(`${path} returned ${response.status}: ${text}`)
     return (response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : text) as T
   }
 
-  /** What each node thinks of the breaker, as the server tells it. */
+  /** The state of the breaker on each node, from the server. */
   async opinions(): Promise<Record<string, string>> {
     const { items } = await this.api<{ items: NodeView[] }>('/api/v1/nodes')
     return Object.fromEntries(items.map(({ id, opinions }) => [id, opinions['service:orders'] ?? 'closed']))
   }
 
-  /** Kills a node, and starts another of its name. */
+  /** Kills a node, and starts another one with the same name. */
   async replace(i: number): Promise<void> {
     await this.nodes[i]?.kill()
     this.nodes[i] = await this.part('node', NODES[i] as string)
@@ -114,7 +114,7 @@ export class Stage {
     await rm(this.dir, { recursive: true, force: true })
   }
 
-  /** Starts a process that lives in a folder of its own, as on a machine of its own. */
+  /** Starts a process with its own folder, as on a separate machine. */
   private async part(role: string, id: string): Promise<Part> {
     const folder = join(this.dir, id)
     await mkdir(folder, { recursive: true })

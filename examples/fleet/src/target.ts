@@ -3,20 +3,20 @@ import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import type { Order } from './node.js'
 
-/** What the orders' service tells of itself. */
+/** The report of the order service. */
 export interface TargetReport {
-  /** How many orders of each taker it holds; one that came twice, with the same key, is held once. */
+  /** The number of orders by node. An order that arrived twice, with the same key, counts once. */
   held: Record<string, number>
-  /** Requests that reached it. */
+  /** The number of requests that arrived. */
   arrived: number
   down: boolean
 }
 
 /**
- * The service that the nodes call: it keeps orders, and can be broken from outside.
+ * The service that the nodes call. It stores orders, and can be made to fail.
  *
  *     curl -X POST localhost:PORT/down     every order is answered 503
- *     curl -X POST localhost:PORT/well     no longer
+ *     curl -X POST localhost:PORT/well     orders are stored again
  */
 export async function serveOrders(port = Number(process.env['TARGET_PORT'] ?? 0)): Promise<void> {
   const held = new Set<string>()
@@ -38,12 +38,12 @@ export async function serveOrders(port = Number(process.env['TARGET_PORT'] ?? 0)
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify({ held: Object.fromEntries(counts), arrived, down } satisfies TargetReport))
   }
-  // A request that was cut off is nobody's loss.
+  // An aborted request is ignored.
   const server = createServer((request, response) => void answer(request, response).catch(() => {}))
   await new Promise<void>((resolve) => server.listen(port, process.env['HOST'] ?? '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  console.log(`orders are taken at ${url}`)
+  console.log(`the order service listens at ${url}`)
   process.send?.({ ready: url })
-  // Whoever started it is gone.
+  // The parent process has ended.
   process.on('disconnect', () => process.exit())
 }

@@ -1,6 +1,6 @@
-// The one place where the example meets real time: processes and servers take theirs.
+// Real time: the example waits for real processes and servers.
 
-/** Milliseconds, of which only differences mean something. */
+/** Monotonic time in milliseconds. */
 // oxlint-disable-next-line holdfast/clock -- other processes take real time
 export const now = (): number => performance.now()
 
@@ -13,8 +13,7 @@ export function sleep(ms: number): Promise<void> {
 const REPORT_EVERY_MS = 5000
 
 /**
- * Waits until something is so; false where it is not after a minute, or after a minute in which it came no nearer. A wait
- * that takes long is reported.
+ * Waits until a condition is true. Returns false after a minute without progress. Reports long waits.
  */
 export async function until(isSo: () => unknown, nearness?: () => Promise<number>): Promise<boolean> {
   const startedAt = now()
@@ -27,7 +26,7 @@ export async function until(isSo: () => unknown, nearness?: () => Promise<number
     if (near > nearest) end = now() + 60_000
     nearest = Math.max(nearest, near)
     if (now() > reportAt) {
-      const progress = nearness === undefined ? '' : `, ${near} are there`
+      const progress = nearness === undefined ? '' : `, ${near} orders are saved`
       console.log(`  …    waiting for ${Math.round((now() - startedAt) / 1000)} s${progress}`)
       reportAt = now() + REPORT_EVERY_MS
     }

@@ -9,7 +9,7 @@ export interface Models {
   stream(question: string): Promise<AsyncIterable<string>>
 }
 
-/** Asks any of the providers; where all of them fail, the cheap one answers. */
+/** Sends questions to one of the providers, and to the cheap one if all of them fail. */
 export function guardModels(providers: Readonly<Record<string, Provider>>, cheap: Provider): Models {
   const pool = new Pool<Provider>({
     id: 'models',
@@ -23,11 +23,11 @@ export function guardModels(providers: Readonly<Record<string, Provider>>, cheap
     budget,
     retry: { maxAttempts: 3, backoffType: 'immediate' as const },
     timeout: { total: '20s' as const },
-    // Longer than a healthy provider takes, even on a busy machine: each hedge is paid for twice.
+    // Longer than a healthy provider takes, even on a busy machine: each hedge costs a second request.
     hedge: { delay: '1s' as const },
   }
   const never = (): AbortSignal => new AbortController().signal
-  // A fallback is asked for with what it needs: the question is the call's context.
+  // The fallback reads the question from the context of the call.
   const answers = guard({
     ...shared,
     fallback: (_error, { context }) => cheap.ask((context as { question: string }).question, never()),

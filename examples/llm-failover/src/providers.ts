@@ -1,20 +1,20 @@
-// The same question for each maker's own package: the part to copy, with guards.ts.
+// The packages of OpenAI and Anthropic behind one interface. Copy this file together with guards.ts.
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 
-/** A model that can be asked. */
+/** A language model. */
 export interface Provider {
-  /** The whole answer. */
+  /** Returns the complete answer. */
   ask(question: string, signal: AbortSignal): Promise<string>
-  /** The answer as it comes. Whoever starts it has its first piece: until then it may fail and be asked elsewhere. */
+  /** Resolves when the response has started. A failure before that is retried on another provider; a later one is not. */
   stream(question: string, signal: AbortSignal): Promise<AsyncIterable<string>>
 }
 
-/** Retries are the guard's: a package that retries by itself multiplies them. */
-const OWN_RETRIES = { maxRetries: 0, apiKey: 'none is needed here' }
+/** The guard retries. Retries of the packages would multiply its attempts. */
+const CLIENT_OPTIONS = { maxRetries: 0, apiKey: 'not used by the local servers' }
 
 export function openai(baseURL: string, model: string): Provider {
-  const client = new OpenAI({ baseURL, ...OWN_RETRIES })
+  const client = new OpenAI({ baseURL, ...CLIENT_OPTIONS })
   const messages = (content: string) => [{ role: 'user' as const, content }]
   return {
     async ask(question, signal) {
@@ -37,7 +37,7 @@ export function openai(baseURL: string, model: string): Provider {
 }
 
 export function anthropic(baseURL: string, model: string): Provider {
-  const client = new Anthropic({ baseURL, ...OWN_RETRIES })
+  const client = new Anthropic({ baseURL, ...CLIENT_OPTIONS })
   const body = (content: string) => ({
     model,
     max_tokens: 100,

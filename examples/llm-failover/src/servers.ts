@@ -1,14 +1,14 @@
-// Local servers that speak the wire formats of two makers of models, and misbehave when told to.
+// Local servers with the wire formats of OpenAI and Anthropic, which can be made to fail.
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** How a server treats the questions to come. */
+/** How a server handles requests. */
 export type Mood = 'well' | 'rate limited' | 'down' | 'silent'
 
 export interface ModelServer {
   readonly url: string
   mood: Mood
-  /** How many questions arrived. */
+  /** The number of requests that arrived. */
   asked: number
   close(): void
 }

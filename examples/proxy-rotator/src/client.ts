@@ -1,10 +1,10 @@
 import { Agent, type IncomingMessage, request } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** What came back through the rotating proxy. */
+/** A response through the forward proxy. */
 export interface Reply {
   readonly status: number
-  /** The proxy it came through, which says so itself. */
+  /** The proxy of the pool that the response came through, from its header. */
   readonly via: string | undefined
   readonly retryAfter: number | undefined
 }
@@ -15,7 +15,7 @@ const replyOf = ({ statusCode = 0, headers }: IncomingMessage): Reply => ({
   retryAfter: headers['retry-after'] === undefined ? undefined : Number(headers['retry-after']),
 })
 
-/** Any HTTP client of any language: it knows the address of a proxy, and nothing of what is behind it. */
+/** An HTTP client that uses the forward proxy, as a client in any language can. */
 export class Client {
   private readonly port: number
   private readonly agent = new Agent({ keepAlive: true, maxSockets: 64 })
@@ -35,7 +35,7 @@ export class Client {
     })
   }
 
-  /** The same through a tunnel: CONNECT first, the request inside it. */
+  /** Sends the request through a tunnel (CONNECT). */
   tunnel(url: string): Promise<Reply> {
     const { host } = new URL(url)
     return new Promise((resolve, reject) => {
@@ -62,7 +62,7 @@ export class Client {
   }
 }
 
-/** Does the same so many times, a few at a time. */
+/** Runs a function many times with limited concurrency. */
 export async function many<T>(count: number, act: (n: number) => Promise<T>, together = 48): Promise<T[]> {
   const results: T[] = []
   let next = 0
@@ -76,7 +76,7 @@ export async function many<T>(count: number, act: (n: number) => Promise<T>, tog
   return results
 }
 
-/** Does the same over and over, a few at a time, until it is enough: that is asked after every hundredth. */
+/** Runs a function with limited concurrency until `enough` returns true, which is checked after every 100 results. */
 export async function until<T>(
   enough: () => Promise<boolean>,
   act: () => Promise<T>,

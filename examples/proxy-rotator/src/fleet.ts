@@ -11,31 +11,31 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { systemClock } from 'holdfast/internal'
 
-/** What a proxy is like. */
+/** The behaviour of a proxy. */
 export type Kind = 'good' | 'slow' | 'refusing' | 'banned' | 'flapping'
 
-/** Those that never do any good. */
+/** The kinds that never succeed. */
 const BAD: readonly Kind[] = ['slow', 'refusing', 'banned']
 
-/** How long a slow one takes: longer than any policy waits. */
+/** The delay of a slow proxy: longer than the timeout of any policy. */
 const SLOWNESS = 20_000
 
-/** How long connections are kept: longer than the run, so that a proxy fails only where it is meant to. */
+/** The keep-alive timeout: longer than the run, so that no connection is closed by accident. */
 const MAX_RESULTS = 120_000
 
-/** How often in a row a flapping one fails, and then does not. */
+/** The number of consecutive failures, and then successes, of a flapping proxy. */
 const STREAK = 4
 
-/** What every proxy asks for. It must turn up nowhere else. */
+/** The password of all proxies. It must not appear in any record or output. */
 export const PASSWORD = 'wide-open-sesame'
 const AUTHORIZATION = `Basic ${Buffer.from(`collector:${PASSWORD}`).toString('base64')}`
 
-/** A small HTTP proxy on a port of its own, which counts what arrives at it. */
+/** A small HTTP proxy that counts its requests. */
 export class Upstream {
   readonly id: string
   readonly kind: Kind
   readonly region: string
-  /** Requests and tunnels; for one that refuses, connections. */
+  /** The number of requests and tunnels; of connections for a refusing proxy. */
   arrived = 0
   private readonly server: Server
 
@@ -58,7 +58,7 @@ export class Upstream {
     return this
   }
 
-  /** Its address with credentials, as lists of proxies have it. */
+  /** Its URL with credentials. */
   get url(): string {
     return `http://collector:${PASSWORD}@127.0.0.1:${(this.server.address() as AddressInfo).port}`
   }
@@ -69,7 +69,7 @@ export class Upstream {
     await once(this.server, 'close')
   }
 
-  /** What it says instead of doing its work; undefined where it does it. */
+  /** The error status of a request; undefined if the request is forwarded. */
   private refusal(req: IncomingMessage): number | undefined {
     this.arrived++
     if (req.headers['proxy-authorization'] !== AUTHORIZATION) return 407
@@ -125,7 +125,7 @@ export class Upstream {
 
 const REGIONS = ['eu', 'us', 'ap']
 
-/** One in four is bad, and they are spread over the list. */
+/** One in four is bad, distributed over the list. */
 const PATTERN: readonly Kind[] = Array.from({ length: 20 }, (_, place) =>
   place === 2
     ? 'slow'
@@ -136,13 +136,13 @@ const PATTERN: readonly Kind[] = Array.from({ length: 20 }, (_, place) =>
         : 'good',
 )
 
-/** All proxies of the example, on real sockets, and the place they go to. */
+/** All proxies of the example, and the target of the requests. */
 export class Fleet {
-  /** What the file of the first pool lists. */
+  /** The members in the file of the first pool. */
   readonly listed: Upstream[] = []
-  /** What the configuration itself names. */
+  /** The members in the config file. */
   readonly flapping: Upstream[] = []
-  /** What the second pool has: nobody in it ever answers. */
+  /** The members of the second pool, which never succeed. */
   readonly spare: Upstream[] = []
   private readonly agent = new Agent({ keepAlive: true })
   private readonly target = createServer({ keepAliveTimeout: MAX_RESULTS }, (req, res) =>
@@ -168,17 +168,17 @@ export class Fleet {
     return [...this.listed, ...this.flapping, ...this.spare]
   }
 
-  /** Those of the first pool that never do any good. */
+  /** The proxies of the first pool that never succeed. */
   get bad(): Upstream[] {
     return this.listed.filter(({ kind }) => BAD.includes(kind))
   }
 
-  /** What has arrived at some of them. */
+  /** The number of attempts that reached these proxies. */
   arrivedAt(upstreams: readonly Upstream[]): number {
     return upstreams.reduce((sum, { arrived }) => sum + arrived, 0)
   }
 
-  /** Where the requests are going. */
+  /** The URL of the target. */
   get targetUrl(): string {
     return `http://127.0.0.1:${(this.target.address() as AddressInfo).port}`
   }

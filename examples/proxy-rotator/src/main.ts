@@ -1,4 +1,4 @@
-// `npm run example:proxies`: hundreds of proxies behind one, the bad ones set aside, also after a kill -9.
+// `npm run example:proxies`: a forward proxy over 240 proxies. Bad proxies are ejected, and stay ejected after kill -9.
 import { rotate } from './rotate.js'
 import { serve } from './serve.js'
 

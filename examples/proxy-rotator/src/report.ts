@@ -1,7 +1,7 @@
 import type { Reply } from './client.js'
 import type { Wired } from './serve.js'
 
-/** How often each status came. */
+/** The number of responses by status. */
 export function statuses(replies: readonly Reply[]): string {
   const counts = new Map<number, number>()
   for (const { status } of replies) counts.set(status, (counts.get(status) ?? 0) + 1)
@@ -21,7 +21,7 @@ const COLUMNS = [
 
 type Row = Record<(typeof COLUMNS)[number], number> & { proxy_id: string }
 
-/** The table by proxy: the first few of each kind, and the sums of all of that kind. */
+/** The table by proxy: the first few of each kind, and the totals of each kind. */
 export function byProxyTable({ proxies }: Wired, shown: number): string {
   const kinds = new Map<string, Row[]>()
   for (const row of Object.values(proxies as Record<string, Row>)) {
@@ -55,11 +55,11 @@ const line = (first: string, rest: readonly string[]): string =>
 
 let failed = 0
 
-/** Says whether something that must hold does. */
+/** Prints the result of a check. */
 export function check(what: string, holds: boolean): void {
   console.log(`  ${holds ? 'ok  ' : 'FAIL'} ${what}`)
   if (!holds) failed++
 }
 
-/** How many checks have failed. */
+/** The number of failed checks. */
 export const failures = (): number => failed

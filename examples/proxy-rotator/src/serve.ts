@@ -1,28 +1,28 @@
 import { type ProxyCall, startProxy } from '@holdfast/proxy'
 import { Holdfast, toWire } from '@holdfast/runtime'
 
-/** What may be asked of the process that serves, and what it answers. */
+/** The requests to the server process, and their results. */
 export interface Questions {
-  /** The ids of the members that are set aside. */
+  /** The ids of the members with an open breaker. */
   open(): Promise<string[]>
-  /** How often a member that was set aside was taken back. */
+  /** How often a breaker has closed again. */
   taken(): Promise<number>
-  /** Gives a policy to the runtime, as an operator would. */
+  /** Creates a policy, as an operator does. */
   put(): Promise<string>
-  /** The figures as other systems read them. */
+  /** The metrics in the wire format. */
   metrics(): Promise<{ summary: Wired; byProxy: Wired; series: Wired }>
   stop(): Promise<void>
 }
 
 export type Wired = Record<string, unknown>
 
-/** What the process that serves says. */
+/** The messages of the server process. */
 export type Message =
   | { type: 'ready'; proxies: string; spare: string }
   | { type: 'config_reloaded' | 'config_rejected' }
   | { type: 'answer'; number: number; answer: unknown }
 
-/** The process that serves: two pools of one file, each behind a proxy of its own. */
+/** The server process: a forward proxy for each of the two pools of the config file. */
 export async function serve(file: string): Promise<void> {
   const say = (message: Message) => process.send?.(message)
   const hf = await Holdfast.open(file)
@@ -30,7 +30,7 @@ export async function serve(file: string): Promise<void> {
     startProxy({
       port: 0,
       pool: hf.pools.get(pool),
-      // The place the requests go to is on this machine.
+      // The target of the requests is on this machine.
       allowPrivateTargets: true,
       guard: ({ policy }: ProxyCall) => hf.guard('collect', { pool, policy }),
     })
@@ -73,7 +73,7 @@ export async function serve(file: string): Promise<void> {
       if (question === 'stop') process.disconnect()
     })
   })
-  // Whoever started it is gone, or has no more to ask.
+  // The parent process has ended or disconnected.
   process.on('disconnect', () => process.exit())
   say({ type: 'ready', proxies: proxies.url, spare: spare.url })
 }

@@ -4,12 +4,12 @@ import type { Message, Questions } from './serve.js'
 
 type Answer<Q extends keyof Questions> = Awaited<ReturnType<Questions[Q]>>
 
-/** The process that serves, seen from outside: it can be asked, waited for and killed. */
+/** A handle to the server process: sends requests, waits for messages, and kills it. */
 export class ServerProcess {
-  /** Where its proxies listen. */
+  /** The address of its forward proxy for the first pool. */
   proxies = ''
   spare = ''
-  /** All that it has written. */
+  /** Its complete output. */
   output = ''
   private readonly child: ChildProcess
   private numbers = 0
@@ -45,11 +45,11 @@ export class ServerProcess {
     return (message.type === 'answer' ? message.answer : undefined) as Answer<Q>
   }
 
-  /** Waits until it says something; rejects where it ends before. */
+  /** Waits for a message. Rejects if the process ends first. */
   hear(wanted: (message: Message) => boolean): Promise<Message> {
     const { child } = this
     return new Promise((resolve, reject) => {
-      const gone = (): void => reject(new Error(`the process that serves has ended:\n${this.output}`))
+      const gone = (): void => reject(new Error(`the server process has ended:\n${this.output}`))
       const heard = (message: Message): void => {
         if (!wanted(message)) return
         child.off('message', heard)
@@ -61,7 +61,7 @@ export class ServerProcess {
     })
   }
 
-  /** Ends it as the kernel does when memory is short: nothing in it hears of it. */
+  /** Kills the process with SIGKILL. */
   async kill(): Promise<void> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return
     const gone = once(this.child, 'exit')

@@ -1,8 +1,8 @@
-// What is in the database at the end, asked in SQL.
+// Checks the contents of the database with SQL.
 import type { Server } from './server.js'
 import type { Document } from './storage.js'
 
-/** Rows that should be there and are not, that are there twice, and documents of which a part is there. */
+/** The number of missing rows, of duplicate rows, and of documents that are stored in part. */
 export interface Findings {
   readonly missing: number
   readonly duplicate: number
@@ -23,7 +23,7 @@ const FIND = (expected: string) => `
     (SELECT count(*) FROM found WHERE chunks NOT IN (0, wanted)) AS partial
 `
 
-/** Compares what is stored with what was to be. */
+/** Compares the stored rows with the expected ones. */
 export async function check(server: Server, documents: readonly Document[]): Promise<Findings> {
   const expected = documents.map(({ id, chunks, entities }) => ({ id, chunks: chunks.length, entities }))
   const rows = await server.admin(FIND(JSON.stringify(expected).replaceAll("'", "''")), 'rag')

@@ -1,4 +1,4 @@
-// The same documents written with retries and without, while the same things happen to the server.
+// Writes the same documents with and without retries, under the same faults of the server.
 import type { GuardEvent } from 'holdfast'
 import { configureDecorators } from 'holdfast/decorators'
 import { check, type Findings } from './check.js'
@@ -9,16 +9,16 @@ import type { Server } from './server.js'
 import { VectorStorage } from './storage.js'
 import { documentsOf, type Outcome, poolOf, write } from './write.js'
 
-/** How one way of writing fared. */
+/** The result of one run. */
 export interface Run {
   readonly outcomes: readonly Outcome[]
   readonly findings: Findings
   readonly lines: readonly LogLine[]
-  /** How many attempts were made to store what the database, and what the method itself, refuses. */
+  /** The number of attempts for a row that the database rejects, and for one that the method rejects. */
   readonly attempts: { readonly constraint: number; readonly argument: number }
 }
 
-/** More patience with the graph, shorter waits for vectors: said here, not in the classes. */
+/** Overrides of the settings in the classes: more retries for the graph, shorter delays for vectors. */
 const OVERRIDES = {
   'GraphStorage/upsertEntities/Retry/maxRetries': 6,
   'VectorStorage/Retry/delay': 250,
@@ -26,7 +26,7 @@ const OVERRIDES = {
   'Retry/jitter': 150,
 }
 
-/** Writes all documents once for each fault. `retries: false` is the switch for the whole program. */
+/** Writes all documents once for each fault. `retries: false` disables the retries of the whole program. */
 export async function run(
   server: Server,
   retries: boolean,

@@ -1,9 +1,9 @@
-// What is done to the server while documents are written.
+// The faults of the server while documents are written.
 import pg from 'pg'
 import type { Server } from './server.js'
 import { sleep } from './time.js'
 
-/** A misfortune: begun while documents are written, over when its promise resolves. */
+/** A fault that starts while documents are written, and ends when its promise resolves. */
 export interface Fault {
   readonly name: string
   /** How long transactions hold one row before they take the next, in milliseconds. */
@@ -14,7 +14,7 @@ export interface Fault {
 const terminate = (server: Server) =>
   server.admin(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'rag'`)
 
-/** Takes every connection there is, as far as users may. */
+/** Opens connections until the server rejects the next one. */
 async function takeAll(server: Server): Promise<pg.Client[]> {
   const taken: pg.Client[] = []
   for (;;) {
@@ -46,7 +46,7 @@ export const FAULTS: readonly Fault[] = [
     name: 'connections run out',
     async strike(server) {
       const first = await takeAll(server)
-      // The writers lose theirs too, and somebody else is quicker.
+      // The connections of the writers are terminated, and other clients take their place.
       await server.admin(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'writers'`,
       )

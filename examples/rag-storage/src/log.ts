@@ -1,10 +1,10 @@
-// What is said about retries: one line for each, with its level and what it is about.
+// Converts events to log lines with a level.
 import type { GuardEvent } from 'holdfast'
 
 export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn'
   readonly operation: string
-  /** How many retries there were, or the number of the coming one. */
+  /** The number of retries so far, or of the scheduled one. */
   readonly retryAttempt: number
   readonly text: string
 }
@@ -12,7 +12,7 @@ export interface LogLine {
 const counted = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`
 const reason = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** The line for an event; undefined for one that another line tells better. */
+/** The line for an event; undefined for an event that another line covers. */
 export function lineOf(event: GuardEvent): LogLine | undefined {
   if (event.type === 'breaker_changed' || event.type === 'attempt_failed') return undefined
   const operation = event.name ?? 'a method'

@@ -1,4 +1,4 @@
-// `npm run example:rag`; `--verbose` shows every line of the log.
+// `npm run example:rag`; `--verbose` prints every log line.
 import { run } from './example.js'
 import type { LogLine } from './log.js'
 import { Server } from './server.js'
@@ -6,7 +6,7 @@ import { tableOf } from './table.js'
 import { now } from './time.js'
 
 const DOCUMENTS = 50
-/** Lines of the log shown for each operation and level unless asked for all. */
+/** The number of log lines that are printed for each operation and level without `--verbose`. */
 const SHOWN = 3
 
 const verbose = process.argv.includes('--verbose')
@@ -32,7 +32,9 @@ try {
   const withRetries = await run(server, true, DOCUMENTS, logger())
   console.log(`\n${tableOf(without, withRetries)}`)
   const { constraint, argument } = withRetries.attempts
-  console.log(`\nattempts at a broken constraint: ${constraint}, at a wrong argument: ${argument}`)
+  console.log(
+    `\nattempts after a constraint violation: ${constraint}, after an invalid argument: ${argument}`,
+  )
   const { missing, duplicate, partial } = withRetries.findings
   if (missing + duplicate + partial > 0) process.exitCode = 1
 } finally {

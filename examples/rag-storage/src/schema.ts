@@ -1,7 +1,4 @@
-/**
- * What is stored. Chunks may be inserted twice as far as the database is concerned: that they are not is what the example
- * shows.
- */
+/** The tables. Chunks have no unique key, so that a transaction that runs twice would leave duplicates. */
 export const SCHEMA = `
   DROP TABLE IF EXISTS mentions, chunks, entities, documents;
   CREATE TABLE documents (id text PRIMARY KEY, title text NOT NULL);

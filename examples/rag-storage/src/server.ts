@@ -1,4 +1,4 @@
-// A PostgreSQL of the example's own, from npm, in a folder that is gone afterwards.
+// A PostgreSQL server from npm, in a temporary folder.
 import { PostgresServer } from '../../../scripts/servers/postgres.mjs'
 
 const SETTINGS = { max_connections: '14', superuser_reserved_connections: '3' }
@@ -10,7 +10,7 @@ export class Server {
     this.postgres = postgres
   }
 
-  /** Starts one with a user `rag`, who is not above the limit of connections, and a database of that name. */
+  /** Starts a server with a user `rag`, without access to the reserved connections, and a database of the same name. */
   static async start(): Promise<Server> {
     const postgres = await PostgresServer.start(SETTINGS)
     try {
@@ -23,17 +23,17 @@ export class Server {
     }
   }
 
-  /** Runs a statement with the rights, and the reserved connections, of the administrator. */
+  /** Runs a statement as the administrator, over a reserved connection. */
   admin(text: string, database?: string): Promise<Record<string, unknown>[]> {
     return this.postgres.admin(text, database)
   }
 
-  /** Where users find it. */
+  /** The address for clients. */
   get address(): { host: string; port: number } {
     return { host: '127.0.0.1', port: this.postgres.port }
   }
 
-  /** Shuts it down without waiting for its clients, and starts it again. */
+  /** Stops the server without waiting for clients, and starts it again. */
   async restart(): Promise<void> {
     await this.postgres.stop()
     await this.postgres.begin()

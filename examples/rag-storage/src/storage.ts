@@ -1,4 +1,4 @@
-// Two kinds of storage as they would be written without any thought of failure, but for one line above each method.
+// Two storage classes. Each method needs only one decorator to be retried.
 import * as ft from 'holdfast/decorators'
 import { isTransientSqlError, withTransaction } from 'holdfast/sql'
 import type pg from 'pg'
@@ -11,7 +11,7 @@ export interface Document {
   readonly entities: readonly string[]
 }
 
-/** Three retries from half a second on; broken constraints and wrong arguments are nobody's bad luck. */
+/** Three retries, the first after half a second. Constraint violations and invalid arguments are not retried. */
 const DATABASE: ft.RetrySettings = {
   maxRetries: 3,
   delay: 500,
@@ -21,7 +21,7 @@ const DATABASE: ft.RetrySettings = {
   abortOn: ['SQLIntegrityConstraintViolationException', 'IllegalArgumentException'],
 }
 
-/** The decorator retries, and with it the whole transaction; each of them may run twice, as their first lines see to. */
+/** The decorator retries the whole transaction. Each transaction detects that it has run before, so it may run twice. */
 const ONCE = { retry: false, retryUnknownCommit: true } as const
 
 export class VectorStorage {
@@ -31,7 +31,7 @@ export class VectorStorage {
     this.pool = pool
   }
 
-  /** Stores a document with its chunks, or nothing; one that is there already is left as it is. */
+  /** Stores a document with its chunks in one transaction. An existing document is not changed. */
   @ft.Retry(DATABASE)
   async addDocument({ id, title, chunks }: Document): Promise<void> {
     if (id === '') throw new RangeError('a document needs an id')
@@ -72,7 +72,7 @@ export class GraphStorage {
           )
           if (linked.rowCount === 1)
             await client.query('UPDATE entities SET mentions = mentions + 1 WHERE name = $1', [entity])
-          // Whoever holds one row while wanting the next meets whoever does the same the other way round.
+          // Holding one row while waiting for the next causes deadlocks with transactions in reverse order.
           if (pause > 0) await sleep(pause)
         }
       },

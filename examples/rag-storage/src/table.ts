@@ -4,7 +4,7 @@ const share = (written: number, failed: number) =>
   `${Math.round((100 * written) / (written + failed))} %`.padStart(5)
 const seconds = (ms: number | undefined) => (ms === undefined ? '' : `${(ms / 1000).toFixed(2)} s`)
 
-/** Both runs side by side. */
+/** A table that compares both runs. */
 export function tableOf(without: Run, withRetries: Run): string {
   const rows = withRetries.outcomes.map((outcome, i) => {
     const bare = without.outcomes[i] ?? outcome
@@ -20,10 +20,10 @@ export function tableOf(without: Run, withRetries: Run): string {
   const found = ({ findings: { missing, duplicate, partial } }: Run) =>
     `${missing} / ${duplicate} / ${partial}`
   return [
-    table([['what happened', 'without', 'with retries', 'recovery', 'errors met'], ...rows]),
+    table([['fault', 'without', 'with retries', 'recovery', 'errors'], ...rows]),
     '',
     table([
-      ['rows missing / twice / in part', 'without', 'with retries'],
+      ['rows missing / duplicate / documents in part', 'without', 'with retries'],
       ['', found(without), found(withRetries)],
     ]),
   ].join('\n')

@@ -1,6 +1,6 @@
-// The one place where the example meets real time: it waits for a real server.
+// Real time: the example waits for a real server.
 
-/** Milliseconds, of which only differences mean something. */
+/** Monotonic time in milliseconds. */
 // oxlint-disable-next-line holdfast/clock -- a real server takes real time
 export const now = (): number => performance.now()
 

@@ -1,4 +1,4 @@
-// Writes documents while something happens to the server, and watches.
+// Writes documents during a fault, and records errors and recovery times.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { GuardEvent } from 'holdfast'
 import pg from 'pg'
@@ -7,18 +7,18 @@ import type { Server } from './server.js'
 import { type Document, GraphStorage, VectorStorage } from './storage.js'
 import { now, sleep } from './time.js'
 
-/** What came of one fault. */
+/** The outcome of one fault. */
 export interface Outcome {
   readonly fault: string
   readonly written: number
   readonly failed: number
-  /** The longest that a document took to be written after an attempt at it had failed, in milliseconds. */
+  /** The longest time between the first failed attempt at a document and its success, in milliseconds. */
   readonly recovery: number | undefined
-  /** How often each kind of error ended an attempt: SQLSTATE, code or message. */
+  /** The number of failed attempts by SQLSTATE, code or message. */
   readonly errors: ReadonlyMap<string, number>
 }
 
-/** The documents of one fault; where deadlocks are wanted, neighbours mention the same entities the other way round. */
+/** The documents of one fault. For deadlocks, neighbouring documents mention the same entities in reverse order. */
 export function documentsOf({ name, pause }: Fault, count: number): Document[] {
   return Array.from({ length: count }, (_, i) => {
     const pair = (i >> 1) % 6
@@ -43,7 +43,7 @@ export const poolOf = (server: Server): pg.Pool =>
     connectionTimeoutMillis: 5000,
   })
 
-/** Writes documents, some at a time, and strikes when the first of them are on their way. */
+/** Writes documents with six workers, and starts the fault shortly after. */
 export async function write(
   server: Server,
   pool: pg.Pool,
@@ -77,7 +77,7 @@ export async function write(
       } catch {
         failed++
       }
-      // The documents come over a while, so that the fault falls among them.
+      // The pause spreads the documents over time, so that the fault happens between them.
       await sleep(20)
     }
   }

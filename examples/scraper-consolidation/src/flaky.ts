@@ -7,10 +7,10 @@ type Fault = (answer: ServerResponse) => void
 const FAULTS: Record<string, Fault> = {
   reset: (answer) => answer.socket?.destroy(),
   busy: (answer) => answer.writeHead(503).end('busy'),
-  silent: () => {}, // never answers: the caller's deadline ends it
+  silent: () => {}, // does not answer; the timeout of the caller ends the request
 }
 
-/** A local service that answers each path well only after it has failed so many times, in the way the path asks for. */
+/** A local service. Each request names a fault and how often it happens before the service answers. */
 export class FlakyService {
   private readonly seen = new Map<string, number>()
   private readonly server: Server

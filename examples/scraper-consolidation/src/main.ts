@@ -1,4 +1,4 @@
-// `npm run example:scraper`: three subsystems under one file, which is edited while they run.
+// `npm run example:scraper`: three subsystems with one config file, which is edited while they run.
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,13 +19,13 @@ const old = await Promise.all(
   names.map(async (name) => ({ file: name, text: await readFile(join(here, 'old', name), 'utf8') })),
 )
 const { text, report } = migrateConfig(old)
-console.log(`old settings of ${names.join(' and ')} as one file:\n\n${text}`)
-show('what became of them', report)
+console.log(`${names.join(' and ')}, converted to one config file:\n\n${text}`)
+show('report of the conversion', report)
 
 const service = await FlakyService.start()
 const hf = await Holdfast.open(file)
 try {
-  console.log('\nevery mapping of the file, each with the failure it is for:\n')
+  console.log('\none call for each mapping of the file, with the failure it is made for:\n')
   for (const task of TASKS) {
     const end = await perform(hf, service.url, task, 'first').then(
       () => 'done',
@@ -35,11 +35,11 @@ try {
     const waits = session?.attempts.map(({ delay }) => `${Math.round(delay)}`).slice(1)
     console.log(
       `  ${task.operation.padEnd(46)}${task.fault.padEnd(15)}${(session?.policyId ?? '').padEnd(33)}` +
-        `${session?.totalAttempts} attempts, waits ${waits?.join(', ') || 'none'} ms: ${end}`,
+        `${session?.totalAttempts} attempts, delays ${waits?.length ? `${waits.join(', ')} ms` : 'none'}: ${end}`,
     )
   }
 
-  console.log('\nthe file is edited: route adaptation now waits ten times as long, and tries twice')
+  console.log('\nthe file is edited: route adaptation gets ten times the delay and two attempts')
   const reloaded = new Promise((resolve) => hf.events.on('config_reloaded', resolve))
   const edited = (await readFile(file, 'utf8')).replace(
     'Route adaptation, max_attempts: 3, base_delay: 0.1',
@@ -48,15 +48,15 @@ try {
   await writeFile(file, edited)
   await reloaded
   const route = TASKS.find(({ name }) => name === 'adapt_route')
-  if (route === undefined) throw new Error('there is no such task')
+  if (route === undefined) throw new Error('task adapt_route not found')
   await perform(hf, service.url, route, 'second').catch((error: Error) =>
-    console.log(`  ended with: ${error.message}`),
+    console.log(`  failed: ${error.message}`),
   )
 
   const [session] = (await hf.sessions.list({ operation: 'adapt_route', limit: 1 })).items
-  show('its session', session && toWire(session))
+  show('the session of this call', session && toWire(session))
   const [event] = (await hf.events.list({ types: ['retry_attempt'], limit: 1 })).items
-  show('the last retry as an event', event && toWire(event))
+  show('the event of its retry', event && toWire(event))
   const to = new Date(systemClock.wall())
   const window = await hf.metrics.window({
     from: new Date(to.getTime() - 3_600_000),

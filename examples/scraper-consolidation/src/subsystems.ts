@@ -1,7 +1,7 @@
 import type { Holdfast } from '@holdfast/runtime'
 import { systemClock } from 'holdfast/internal'
 
-/** One thing that a subsystem does: under which operation, and what goes wrong with it how often. */
+/** A task of a subsystem: its operation, its fault, and how often the fault happens. */
 export interface Task {
   readonly operation: string
   readonly name: string
@@ -9,7 +9,7 @@ export interface Task {
   readonly times: number
 }
 
-/** Every mapping of the file, with the failure it is for. */
+/** One task for each mapping of the config file. */
 export const TASKS: readonly Task[] = [
   { operation: 'browser.state_operations', name: 'save_state', fault: 'silent', times: 2 },
   { operation: 'browser.state_operations', name: 'load_state', fault: 'reset', times: 3 },
@@ -25,10 +25,10 @@ export const TASKS: readonly Task[] = [
   { operation: 'telemetry.simple_retries', name: 'ping', fault: 'busy', times: 1 },
 ]
 
-/** How long the browser waits for an answer of its own. */
+/** The timeout of the browser for a request. */
 const TIMEOUT_MS = 250
 
-/** Does a task once. What fails on this machine fails here; what fails on the wire fails at the service. */
+/** Runs a task once. Local faults are thrown here, network faults come from the service. */
 export async function perform(hf: Holdfast, service: string, task: Task, id: string): Promise<string> {
   let tries = 0
   return hf.run(
@@ -48,7 +48,7 @@ export async function perform(hf: Holdfast, service: string, task: Task, id: str
   )
 }
 
-/** Ends what takes too long, as the browser does. */
+/** Aborts a request after the timeout of the browser. */
 async function patiently<T>(ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController()
   const late = new DOMException('The page did not answer in time', 'TimeoutError')

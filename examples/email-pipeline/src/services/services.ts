@@ -1,26 +1,26 @@
-// Gmail, Gemini, Notion and Infisical, as far as the pipeline knows them.
+// The parts of Gmail, Gemini, Notion and Infisical that the pipeline uses.
 import { type Fault, Faults } from './faults.js'
 import { type Answer, type Asked, type Service, serve } from './service.js'
 
-/** What every service says of a fault; undefined where there is none. */
+/** The response for a fault; undefined without one. */
 function faulty(fault: Fault | undefined): Answer | undefined {
   switch (fault) {
     case 'timeout':
       return 'silence'
     case 'limited':
-      return { status: 429, json: { code: 'rate_limited', message: 'slow down' }, retryAfter: 1 }
+      return { status: 429, json: { code: 'rate_limited', message: 'rate limit exceeded' }, retryAfter: 1 }
     case 'unauthorized':
       return { status: 401, json: { code: 'unauthorized', message: 'the token has expired' } }
     case 'rejected':
       return {
         status: 400,
-        json: { object: 'error', status: 400, code: 'validation_error', message: 'Title is wrong' },
+        json: { object: 'error', status: 400, code: 'validation_error', message: 'Title is not valid' },
       }
     case 'down':
     case 'hiccup':
       return {
         status: 503,
-        json: { object: 'error', status: 503, code: 'service_unavailable', message: 'try later' },
+        json: { object: 'error', status: 503, code: 'service_unavailable', message: 'service unavailable' },
       }
     case 'malformed':
     case undefined:
@@ -51,7 +51,7 @@ function gemini(faults: Faults) {
   }
 }
 
-/** A page as Notion holds it. */
+/** A page in Notion. */
 export interface Page {
   readonly id: string
   readonly mail: string
@@ -76,7 +76,7 @@ function notion(faults: Faults, pages: Page[], written: () => void) {
     const mail = properties.Mail.rich_text[0]?.text.content ?? ''
     const fault = faults.meet('notion', mail)
     const id = `page-${pages.length + 1}`
-    // A timeout is the worst of them: the page is there, and nobody was told.
+    // With a timeout the page is written, but the client gets no response.
     if (fault === undefined || fault === 'timeout') {
       pages.push({ id, mail, key: properties.Key.rich_text[0]?.text.content ?? '' })
       written()
@@ -93,13 +93,13 @@ export interface Services {
     readonly infisical: string
   }
   readonly pages: readonly Page[]
-  /** Calls `listener` whenever Notion has a new page, until it is told to stop. */
+  /** Calls `listener` after each new page in Notion. Returns a function that unsubscribes it. */
   onPage(listener: () => void): () => void
   repair(): void
   close(): Promise<void>
 }
 
-/** Starts all four, with everything wrong that can be. */
+/** Starts the four services with their faults. */
 export async function startServices(): Promise<Services> {
   const faults = new Faults()
   const pages: Page[] = []
