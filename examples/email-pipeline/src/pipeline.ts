@@ -3,6 +3,8 @@ import { gmail as gmailClient } from '@googleapis/gmail'
 import type { Holdfast } from '@holdfast/runtime'
 import { Client as NotionClient } from '@notionhq/client'
 
+type NotionFetch = NonNullable<NonNullable<ConstructorParameters<typeof NotionClient>[0]>['fetch']>
+
 export interface Settings {
   readonly urls: { gmail: string; gemini: string; notion: string; infisical: string }
   /** The secrets that are used while the vault is down. */
@@ -52,7 +54,7 @@ export async function mailPipeline(hf: Holdfast, settings: Settings) {
       baseUrl: urls.notion,
       retry: false,
       logger: () => {},
-      fetch: (url, init) => fetch(url, { ...init, signal } as RequestInit),
+      fetch: ((url: string, init?: RequestInit) => fetch(url, { ...init, signal })) as NotionFetch,
     })
 
   return hf.pipeline([
