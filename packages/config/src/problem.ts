@@ -73,7 +73,13 @@ export function formatValue(value: unknown): string {
   return typeof value === 'object' ? 'a mapping' : `a ${typeof value}`
 }
 
-/** Words a problem: what was expected and what was found. */
+/** The expected value and the value that was found, in words. */
+export interface Mismatch {
+  readonly expected: string
+  readonly got: string
+}
+
+/** Words a mismatch. */
 export const describeMismatch = (expected: string, got: string): string => `expected ${expected}, got ${got}`
 
 /**

@@ -121,12 +121,34 @@ export function formatValue(value: unknown): string {
   return Object(value) === value ? `${typeof value === 'object' ? 'an' : 'a'} ${typeof value}` : String(value)
 }
 
-/** Describes an option whose value is not the expected one. */
-export const optionProblem = (path: string, expected: string, value: unknown): string =>
-  `${path}: expected ${expected}, got ${formatValue(value)}`
+/** What is wrong with an option, as data. {@link formatProblem} words it where it is displayed. */
+export interface OptionProblem {
+  /** The names that lead to the option; empty for the options as a whole. */
+  readonly path: string
+  readonly code: 'invalid' | 'unknown' | 'conflict'
+  /** The expected value, in words. */
+  readonly expected: string
+  /** The given value in a few characters, without credentials. */
+  readonly got: string
+}
+
+/** Words a problem. */
+export const formatProblem = ({ path, expected, got }: OptionProblem): string =>
+  `${path && `${path}: `}expected ${expected}, got ${got}`
+
+export const createProblem = (
+  path: string,
+  code: OptionProblem['code'],
+  expected: string,
+  got: string,
+): OptionProblem => ({ path, code, expected, got })
+
+/** The problem of an option whose value is not the expected one. */
+export const optionProblem = (path: string, expected: string, value: unknown): OptionProblem =>
+  createProblem(path, 'invalid', expected, formatValue(value))
 
 /**
- * Returns `defaults` with the given options in place of theirs, and adds a sentence to `problems` for each option that is
+ * Returns `defaults` with the given options in place of theirs, and adds a problem to `problems` for each option that is
  * invalid or unknown. An option that is undefined counts as absent.
  */
 export function parseOptions<T extends object>(
@@ -134,7 +156,7 @@ export function parseOptions<T extends object>(
   input: unknown,
   defaults: T,
   spec: OptionSpec,
-  problems: string[],
+  problems: OptionProblem[],
 ): T {
   const result = { ...defaults } as Record<string, unknown>
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
@@ -150,7 +172,12 @@ export function parseOptions<T extends object>(
     else
       problems.push(
         expected === undefined
-          ? `${optionPath}: expected one of ${Object.keys(spec).join(', ')}, got an unknown option`
+          ? createProblem(
+              optionPath,
+              'unknown',
+              `one of ${Object.keys(spec).join(', ')}`,
+              'an unknown option',
+            )
           : optionProblem(optionPath, expected, value),
       )
   }
@@ -163,15 +190,29 @@ export function requireAtLeast(
   value: number,
   minimumName: string,
   minimum: number,
-  problems: string[],
+  problems: OptionProblem[],
 ): void {
-  if (value < minimum) problems.push(optionProblem(name, `at least ${minimumName} (${minimum})`, value))
+  if (value < minimum)
+    problems.push(createProblem(name, 'conflict', `at least ${minimumName} (${minimum})`, `${value}`))
+}
+
+/** Creates INVALID_OPTIONS that lists every problem: as sentences in its message and `details`, as data in `problems`. */
+export function createOptionsError(
+  subject: string,
+  problems: readonly OptionProblem[],
+  cause?: unknown,
+): HoldfastError<'INVALID_OPTIONS'> & { readonly problems: readonly OptionProblem[] } {
+  const details = problems.map(formatProblem)
+  return Object.assign(
+    new HoldfastError('INVALID_OPTIONS', `${subject}: ${details.join('; ')}`, {
+      details,
+      ...(cause !== undefined && { cause }),
+    }),
+    { problems },
+  )
 }
 
 /** Throws one INVALID_OPTIONS that lists every problem. Does nothing where there is none. */
-export function throwIfInvalid(subject: string, problems: readonly string[]): void {
-  if (problems.length > 0)
-    throw new HoldfastError('INVALID_OPTIONS', `invalid options of ${subject}: ${problems.join('; ')}`, {
-      details: problems,
-    })
+export function throwIfInvalid(subject: string, problems: readonly OptionProblem[]): void {
+  if (problems.length > 0) throw createOptionsError(`invalid options of ${subject}`, problems)
 }

@@ -1,5 +1,3 @@
-import { HoldfastError } from 'holdfast'
-
 /** The options of a {@link ProxyConnectionError}. */
 export interface ProxyConnectionErrorOptions {
   /** The status with which the proxy rejected a tunnel, where it tells whether or when to retry. */
@@ -42,8 +40,3 @@ Object.defineProperty(ProxyConnectionError.prototype, 'name', {
   configurable: true,
   writable: true,
 })
-
-/** INVALID_OPTIONS that lists every problem. */
-export function createOptionsError(subject: string, problems: readonly string[]): HoldfastError {
-  return new HoldfastError('INVALID_OPTIONS', `${subject}: ${problems.join('; ')}`, { details: problems })
-}

@@ -1,38 +1,30 @@
-import { HoldfastError } from 'holdfast'
+import {
+  countOrInfinity as countOrInfinityRule,
+  createOptionsError,
+  createProblem,
+  nonNegativeInteger as nonNegativeIntegerRule,
+  type OptionProblem,
+  optionProblem,
+  parseOptions,
+  positiveInteger as positiveIntegerRule,
+} from 'holdfast/internal'
 import { suggest } from './suggest.js'
 
-const formatValue = (value: unknown): string => {
-  if (typeof value === 'string') return value === '' ? 'an empty text' : JSON.stringify(value.slice(0, 40))
-  if (value === null || typeof value !== 'object')
-    return typeof value === 'function' ? 'a function' : `${String(value)}`
-  if (value instanceof Date) return String(value)
-  return Array.isArray(value) ? 'an array' : 'an object'
-}
-
-/** The description of valid values of an option, and the check. */
+/** The expected value of an option in words, and a check of the value. */
 export type OptionCheck = readonly [expected: string, isValid: (value: unknown) => boolean]
 
 export const nonEmptyString: OptionCheck = [
-  'a text that is not empty',
+  'a string that is not empty',
   (value) => typeof value === 'string' && value !== '',
 ]
-export const anyString: OptionCheck = ['a text', (value) => typeof value === 'string']
+export const anyString: OptionCheck = ['a string', (value) => typeof value === 'string']
 export const validDate: OptionCheck = [
-  'a Date',
+  'a valid Date',
   (value) => value instanceof Date && !Number.isNaN(value.getTime()),
 ]
-export const nonNegativeInteger: OptionCheck = [
-  'a whole number from 0',
-  (value) => Number.isSafeInteger(value) && (value as number) >= 0,
-]
-export const positiveInteger: OptionCheck = [
-  'a whole number from 1',
-  (value) => Number.isSafeInteger(value) && (value as number) > 0,
-]
-export const countOrInfinity: OptionCheck = [
-  `${positiveInteger[0]}, or Infinity`,
-  (value) => value === Number.POSITIVE_INFINITY || positiveInteger[1](value),
-]
+export const nonNegativeInteger = nonNegativeIntegerRule as OptionCheck
+export const positiveInteger = positiveIntegerRule as OptionCheck
+export const countOrInfinity = countOrInfinityRule as OptionCheck
 export const positiveNumber: OptionCheck = [
   'a number above 0',
   (value) => Number.isFinite(value) && (value as number) > 0,
@@ -64,26 +56,41 @@ export function checkOptions(
   required: OptionChecks,
   optional: OptionChecks = {},
 ): void {
-  const problems: string[] = []
-  if (typeof input !== 'object' || input === null) problems.push(`got ${formatValue(input)}, takes an object`)
-  else {
-    const options = input as Record<string, unknown>
-    for (const [name, [expected, isValid]] of Object.entries(required))
-      if (!isValid(options[name]))
-        problems.push(`${name}: got ${formatValue(options[name])}, takes ${expected}`)
-    for (const [name, [expected, isValid]] of Object.entries(optional))
-      if (options[name] !== undefined && !isValid(options[name]))
-        problems.push(`${name}: got ${formatValue(options[name])}, takes ${expected}`)
-    const known = [...Object.keys(required), ...Object.keys(optional)]
-    for (const name of Object.keys(options))
-      if (!known.includes(name)) problems.push(unknownOptionProblem(name, known))
-  }
+  const checks = { ...required, ...optional }
+  const problems: OptionProblem[] = []
+  const spec = Object.fromEntries(
+    Object.entries(checks).map(([name, check]) => [name, [undefined, check]] as const),
+  )
+  parseOptions('', withInherited(input, Object.keys(checks)), {}, spec, problems)
+  if (typeof input === 'object' && input !== null)
+    for (const [name, [expected]] of Object.entries(required))
+      if ((input as Record<string, unknown>)[name] === undefined)
+        problems.push(optionProblem(name, expected, undefined))
   if (problems.length > 0)
-    throw new HoldfastError('INVALID_OPTIONS', `${subject}: ${problems.join('; ')}`, { details: problems })
+    throw createOptionsError(
+      subject,
+      problems.map((problem) => withSuggestion(problem, Object.keys(checks))),
+    )
 }
 
-function unknownOptionProblem(name: string, known: readonly string[]): string {
-  const suggestion = suggest(name, known)
-  const hint = suggestion === undefined ? `there are ${known.join(', ')}` : `did you mean ${suggestion}?`
-  return `${name.slice(0, 40)}: there is no such option; ${hint}`
+/** Copies options together with the known ones that they inherit, which count too. */
+const withInherited = (input: unknown, names: readonly string[]): unknown =>
+  typeof input !== 'object' || input === null || Array.isArray(input)
+    ? input
+    : {
+        ...Object.fromEntries(names.map((name) => [name, (input as Record<string, unknown>)[name]])),
+        ...input,
+      }
+
+/** Adds the most similar name to the problem of an unknown option. */
+function withSuggestion(problem: OptionProblem, names: readonly string[]): OptionProblem {
+  if (problem.code !== 'unknown') return problem
+  const { path, code, expected, got } = problem
+  const suggestion = suggest(path, names)
+  return createProblem(
+    path.slice(0, 40),
+    code,
+    expected,
+    suggestion === undefined ? got : `${got} (did you mean ${suggestion}?)`,
+  )
 }

@@ -146,7 +146,7 @@ describe('sessions', () => {
   })
 
   it.each([
-    [{ ...session, attempts: [] }, 'sessions: attempts: got none, takes at least one'],
+    [{ ...session, attempts: [] }, 'sessions: attempts: expected at least one, got none'],
     [{ ...session, attempts: ['x'] }, 'sessions: attempts.0: '],
     [{ ...session, start_time: 'yesterday' }, 'sessions: start_time: '],
     [{ ...session, success: 'yes' }, 'sessions: success: '],
@@ -201,7 +201,7 @@ describe('events', () => {
   })
 
   it.each([
-    [{ ...event, attempt: 4 }, 'events: max_attempts: got 3, takes at least attempt, which is 4'],
+    [{ ...event, attempt: 4 }, 'events: max_attempts: expected at least attempt (4), got 3'],
     [{ ...event, event_type: 'party' }, 'events: event_type: '],
     [{ ...event, attempt: 0 }, 'events: attempt: '],
   ])('that are not valid are reported (%#)', async (record, said) => {
@@ -351,11 +351,11 @@ describe('lines', () => {
       converted: 1,
       unchanged: 1,
       problems: [
-        { line: 4, message: 'not valid JSON; takes one JSON object per line' },
-        { line: 5, message: 'is a string, takes an object' },
-        { line: 6, message: 'is an array, takes an object' },
-        { line: 7, message: 'is null, takes an object' },
-        { line: 8, message: expect.stringContaining('is not a known record') },
+        { line: 4, message: 'not valid JSON; expected one JSON object per line' },
+        { line: 5, message: 'expected an object, got a string' },
+        { line: 6, message: 'expected an object, got an array' },
+        { line: 7, message: 'expected an object, got null' },
+        { line: 8, message: expect.stringContaining('expected a session (session_id, attempts)') },
       ],
       integrity: { in: 7, out: 2, rejected: 5 },
     })

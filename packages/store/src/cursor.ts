@@ -16,7 +16,10 @@ export interface Paging {
 }
 
 const rejectOption = (option: string, problem: string): never => {
-  throw new HoldfastError('INVALID_OPTIONS', `${option}: ${problem}`, { details: [`${option}: ${problem}`] })
+  const details = [`${option}: ${problem}`]
+  throw Object.assign(new HoldfastError('INVALID_OPTIONS', `${option}: ${problem}`, { details }), {
+    problems: [{ path: option, message: problem }],
+  })
 }
 
 /** Encodes a position as a cursor, which only the same list accepts. */

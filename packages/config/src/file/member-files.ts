@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { errorMessageOf } from '@holdfast/records'
 import { type ParsedMember, parseMemberList } from 'holdfast/internal'
 import { idProblem, type MemberEntry } from '../members/members.js'
-import { createConfigInvalid } from '../problem.js'
+import { createConfigInvalid, describeMismatch } from '../problem.js'
 import type { RuntimeContext } from '../runtime-context.js'
 import type { Config } from '../schema/schema.js'
 import { createFileWatcher, type FileWatcher } from './watch.js'
@@ -17,7 +17,7 @@ function toMemberEntry(listed: ParsedMember): MemberEntry {
   if (!URL.canParse(url) || !SUPPORTED_SCHEMES.has(new URL(url).protocol))
     throw new Error('expected a url that begins with http://, https://, socks5:// or socks5h://')
   const problem = id === undefined ? undefined : idProblem(id)
-  if (problem !== undefined) throw new Error(`id: ${problem}`)
+  if (problem !== undefined) throw new Error(`id: ${describeMismatch(problem.expected, problem.got)}`)
   return {
     url,
     ...(id !== undefined && { id }),

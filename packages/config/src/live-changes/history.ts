@@ -1,5 +1,6 @@
 import { KeyRing, type LayerStore, type LayerVersion, type Store } from '@holdfast/store'
 import { type Clock, HoldfastError } from 'holdfast'
+import { createOptionsError, createProblem } from 'holdfast/internal'
 import { createConfigInvalid, describeMismatch, formatValue, type Problem } from '../problem.js'
 import type { Actor } from '../runtime-context.js'
 import type { Layer } from '../schema/layer.js'
@@ -87,10 +88,9 @@ export class LayerHistory {
     const versions = await this.store.history()
     const found = versions.find((known) => known.version === version)
     if (found === undefined && version !== 0) {
-      const problem = `version: expected ${formatVersions(versions)}, got ${formatValue(version)}`
-      throw new HoldfastError('INVALID_OPTIONS', `the layer of changes cannot be rolled back: ${problem}`, {
-        details: [problem],
-      })
+      throw createOptionsError('the layer of changes cannot be rolled back', [
+        createProblem('version', 'invalid', formatVersions(versions), formatValue(version)),
+      ])
     }
     const layer = this.open(found)
     check(layer)

@@ -1,5 +1,5 @@
-import { HoldfastError } from 'holdfast'
-import { formatPath } from '../problem.js'
+import { createOptionsError, createProblem, type OptionProblem } from 'holdfast/internal'
+import { formatPath, type Mismatch } from '../problem.js'
 import type { Layer, WireMemberChange } from '../schema/layer.js'
 import { type MemberChange, memberChangeCodec, memberChangeSchema } from '../schema/member-change.js'
 import type { Config } from '../schema/schema.js'
@@ -22,7 +22,7 @@ export const memberId = (entry: { id?: string | null | undefined; url: string })
  * Describes a problem of a member id: it would show credentials wherever it is used. The description does not contain the
  * id.
  */
-export function idProblem(id: string): string | undefined {
+export function idProblem(id: string): Mismatch | undefined {
   const [, scheme = '', rest = ''] = /^([a-z][a-z\d+.-]*:\/\/)?(.*)$/is.exec(id) ?? []
   const url = scheme !== '' && URL.canParse(id) ? new URL(id) : undefined
   const open =
@@ -30,7 +30,7 @@ export function idProblem(id: string): string | undefined {
       ? (scheme === '' ? /^[^\s/@]*:[^\s/]*@/ : /@/).test(rest)
       : url.username !== '' || url.password !== ''
   return open
-    ? 'expected an id without credentials, got a url with a user or a password; set an id'
+    ? { expected: 'an id without credentials', got: 'a url with a user or a password; set an id' }
     : undefined
 }
 
@@ -72,14 +72,8 @@ const withMember = (layer: Layer, pool: string, id: string, change: WireMemberCh
   },
 })
 
-const createMemberError = (id: string, problems: readonly string[]) =>
-  new HoldfastError(
-    'INVALID_OPTIONS',
-    `the member ${JSON.stringify(id)} is not valid: ${problems.join('; ')}`,
-    {
-      details: problems,
-    },
-  )
+const createMemberError = (id: string, problems: readonly OptionProblem[]) =>
+  createOptionsError(`the member ${JSON.stringify(id)} is not valid`, problems)
 
 /** Checks a member change and converts it to its wire form. No message contains a url, which may contain a password. */
 function toWireChange(id: string, input: MemberChange): WireMemberChange {
@@ -90,7 +84,7 @@ function toWireChange(id: string, input: MemberChange): WireMemberChange {
       id,
       decoded.error.issues.map((issue) => {
         const { path, schema } = walkPath(memberChangeSchema, issue.path.map(String), 'code')
-        return `${formatPath(path)}: expected ${expectedValue(schema, 'code')}`
+        return createProblem(formatPath(path), 'invalid', expectedValue(schema, 'code'), 'another value')
       }),
     )
   return wire
@@ -104,7 +98,14 @@ export function addMember(
   { id, ...fields }: MemberChange & { id: string },
 ): Layer {
   if (layeredMembers(layer, pool, below).some(({ entry }) => memberId(entry) === id))
-    throw createMemberError(id, [`id: the pool ${pool} already has a member of that id`])
+    throw createMemberError(id, [
+      createProblem(
+        'id',
+        'conflict',
+        `an id that no other member of the pool ${pool} has`,
+        JSON.stringify(id),
+      ),
+    ])
   return withMember(layer, pool, id, toWireChange(id, fields))
 }
 

@@ -1,68 +1,16 @@
 import { suggest } from '@holdfast/records'
-import { HoldfastError, isHoldfastError } from 'holdfast'
-import { Bulkhead, CircuitBreaker, Retry, Timeout } from 'holdfast/decorators'
-import { overridePlaces } from 'holdfast/internal'
+import { HoldfastError } from 'holdfast'
+import { overridePlaces, overrideProblems, SETTING_NAMES } from 'holdfast/internal'
 import { variableName } from '../environment/environment.js'
 import { type Environment, parseScalar } from '../environment/interpolate.js'
 import { describeMismatch } from '../problem.js'
 import { locationKey, type SourceLocations } from '../source-locations.js'
 import type { FieldOrigin } from './resolve-policy.js'
 
-/** The decorators. Calling one checks its settings. */
-const DECORATOR_BY_NAME: { readonly [decorator: string]: (settings: never) => unknown } = {
-  Retry,
-  CircuitBreaker,
-  Timeout,
-  Bulkhead,
-}
-
-/** Settings that are valid only together with others, which an override may lack. */
-const REQUIRED_TOGETHER: { readonly [setting: string]: object } = {
-  'CircuitBreaker/slowCallRate': { slowCallDuration: 1 },
-  'CircuitBreaker/slowCallDuration': { slowCallRate: 1 },
-  'CircuitBreaker/maxTimeoutDuration': { timeoutDuration: 1 },
-  'Retry/maxDelay': { delay: 0 },
-}
-
-/** Every setting that an override can have, by decorator. */
+/** Every setting that an override can have, by decorator. A file and a variable cannot contain a function. */
 const SETTINGS_BY_DECORATOR: { readonly [decorator: string]: readonly string[] } = {
-  Retry: [
-    'enabled',
-    'maxRetries',
-    'delay',
-    'maxDelay',
-    'maxDuration',
-    'jitter',
-    'retryOn',
-    'abortOn',
-    'name',
-  ],
-  CircuitBreaker: [
-    'enabled',
-    'requestVolumeThreshold',
-    'failureRatio',
-    'delay',
-    'failOn',
-    'skipOn',
-    'failureThreshold',
-    'windowType',
-    'windowDuration',
-    'failureRate',
-    'minimumCalls',
-    'slowCallDuration',
-    'slowCallRate',
-    'timeoutDuration',
-    'timeoutMultiplier',
-    'maxTimeoutDuration',
-    'successThreshold',
-    'halfOpenMax',
-    'probeLease',
-    'adaptive',
-    'failureOn',
-  ],
-  Timeout: ['enabled', 'value'],
-  Fallback: ['enabled', 'fallbackMethod', 'applyOn', 'skipOn'],
-  Bulkhead: ['enabled', 'value', 'waitingTaskQueue'],
+  ...SETTING_NAMES,
+  Fallback: SETTING_NAMES.Fallback.filter((setting) => setting !== 'value'),
 }
 
 /** Every setting that an override can have, as `Decorator/setting`. */
@@ -89,18 +37,8 @@ export function overrideProblem(
     return `expected the ${decorator} setting ${expectedOneOf(setting, knownSettings)}, got ${JSON.stringify(setting)}`
   if (setting === 'enabled')
     return typeof value === 'boolean' ? undefined : describeMismatch('true or false', format(value))
-  try {
-    DECORATOR_BY_NAME[decorator]?.({
-      ...REQUIRED_TOGETHER[`${decorator}/${setting}`],
-      [setting]: value,
-    } as never)
-    return undefined
-  } catch (error) {
-    const expected = isHoldfastError(error)
-      ? /: expected (.*), got /s.exec(error.details?.[0] ?? error.message)?.[1]
-      : undefined
-    return describeMismatch(expected ?? 'another value', format(value))
-  }
+  const [problem] = overrideProblems(key, decorator, setting, value)
+  return problem && describeMismatch(problem.expected, format(value))
 }
 
 const expectedOneOf = (word: string, known: readonly string[]): string => {
@@ -212,7 +150,7 @@ export function overridesFor(source: OverrideSource, operation: string): Operati
  * it is called.
  */
 function refuseVariable(operation: string, key: string, variable: string, value: unknown): void {
-  const wrong = overrideProblem(key, value, () => 'a value that it does not take')
+  const wrong = overrideProblem(key, value, () => 'another value')
   if (wrong === undefined) return
   const details = [`${variable}: ${wrong}`]
   throw new HoldfastError('INVALID_OPTIONS', `${operation} cannot be called: ${details[0]}`, { details })

@@ -1,5 +1,5 @@
 import { idProblem } from '../members/members.js'
-import { formatValue } from '../problem.js'
+import { describeMismatch, formatValue } from '../problem.js'
 import type { ReportProblem, RuleContext } from './rule-context.js'
 
 /** Checks that the members of each pool have unique ids (by default host and port), and that no id contains a secret. */
@@ -8,7 +8,8 @@ export function checkMembers({ config, formatLocation }: RuleContext, report: Re
     const firstIndexById = new Map<string, number>()
     for (const [i, member] of members.entries()) {
       const idError = member.id && idProblem(member.id)
-      if (idError) report(['pools', pool, 'members', `${i}`, 'id'], idError)
+      if (idError)
+        report(['pools', pool, 'members', `${i}`, 'id'], describeMismatch(idError.expected, idError.got))
       const id = member.id ?? new URL(member.url).host
       const first = firstIndexById.get(id)
       if (first === undefined) {

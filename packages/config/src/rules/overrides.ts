@@ -1,5 +1,5 @@
 import { snakeKey } from '@holdfast/records'
-import { BREAKER_DEFAULTS, parseBreakerOptions } from 'holdfast/internal'
+import { BREAKER_DEFAULTS, formatProblem, type OptionProblem, parseBreakerOptions } from 'holdfast/internal'
 import { mappedOperations, OverriddenPolicies, policiesAt } from '../resolve/overridden.js'
 import {
   type DecoratedMethod,
@@ -106,7 +106,7 @@ function checkBreaker(
   const { options, overrides } = overridden.ownBreaker(policy)
   const [from] = overrides.values()
   if (from === undefined) return
-  const problems: string[] = []
+  const problems: OptionProblem[] = []
   parseBreakerOptions(`the breaker of the policy ${policy.id}`, options, BREAKER_DEFAULTS, problems)
-  for (const message of problems) report(pathOf(from), message)
+  for (const problem of problems) report(pathOf(from), formatProblem(problem))
 }

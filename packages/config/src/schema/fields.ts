@@ -1,5 +1,11 @@
 import { DAY_MS, patternProblem, toSeconds } from '@holdfast/records'
-import { matcherProblems, parseDuration } from 'holdfast/internal'
+import {
+  isRetryableStatus,
+  matcherProblems,
+  parseDuration,
+  RETRYABLE_CLIENT_STATUSES,
+  RETRYABLE_STATUS,
+} from 'holdfast/internal'
 import { z } from 'zod'
 import { CURRENT_VERSION } from '../version.js'
 
@@ -193,11 +199,12 @@ export const matcherName = () =>
 
 /** A status code that can be retried. */
 export const retryableStatus = () =>
-  withInfo(
-    z.int().refine((status) => [408, 425, 429].includes(status) || (status >= 500 && status <= 599)),
-    '408, 425, 429 or a status from 500 to 599',
-    { jsonSchema: { type: 'integer', anyOf: [{ enum: [408, 425, 429] }, { minimum: 500, maximum: 599 }] } },
-  )
+  withInfo(z.int().refine(isRetryableStatus), RETRYABLE_STATUS, {
+    jsonSchema: {
+      type: 'integer',
+      anyOf: [{ enum: [...RETRYABLE_CLIENT_STATUSES] }, { minimum: 500, maximum: 599 }],
+    },
+  })
 
 export const httpStatus = () => withInfo(z.int().min(100).max(599), 'an HTTP status, 100 to 599')
 
@@ -217,7 +224,7 @@ export const safePattern = () =>
     z
       .string()
       .min(1)
-      .refine((source) => patternProblem(source) === undefined),
+      .refine((source) => patternProblem('', source) === undefined),
     'a regular expression without nested repetition',
   )
 

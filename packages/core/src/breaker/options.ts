@@ -4,7 +4,9 @@ import type { Duration } from '../duration.js'
 import {
   atLeastOne,
   clockOption,
+  createProblem,
   defaultsOf,
+  type OptionProblem,
   type OptionSpecOf,
   ofType,
   oneOf,
@@ -115,7 +117,7 @@ export function parseBreakerOptions(
   path: string,
   input: object,
   defaults: BreakerSettings,
-  problems: string[],
+  problems: OptionProblem[],
 ): BreakerSettings {
   const settings = parseOptions(path, input, defaults, BREAKER_SPEC, problems)
   const { failureRate, slowCallRate, slowCallDuration, timeoutDuration, maxTimeoutDuration, failureOn } =
@@ -123,7 +125,12 @@ export function parseBreakerOptions(
   const prefix = path && `${path}.`
   if ((slowCallRate === undefined) !== (slowCallDuration === undefined))
     problems.push(
-      `${prefix}slowCallRate: expected together with slowCallDuration, got ${slowCallRate === undefined ? 'slowCallDuration' : 'slowCallRate'} alone`,
+      createProblem(
+        `${prefix}slowCallRate`,
+        'conflict',
+        'both slowCallRate and slowCallDuration',
+        `${slowCallRate === undefined ? 'slowCallDuration' : 'slowCallRate'} alone`,
+      ),
     )
   requireAtLeast(
     `${prefix}maxTimeoutDuration`,
@@ -152,7 +159,7 @@ export function createBreakerSettings(input: object): BreakerSettings {
     typeof (input as { id?: unknown }).id === 'string'
   )
     return BREAKER_DEFAULTS
-  const problems: string[] = []
+  const problems: OptionProblem[] = []
   const settings = parseBreakerOptions('', input, BREAKER_DEFAULTS, problems)
   throwIfInvalid('a circuit breaker', problems)
   return settings

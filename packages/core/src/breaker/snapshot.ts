@@ -2,6 +2,7 @@ import {
   defaultsOf,
   nonNegativeInteger,
   nonNegativeNumber,
+  type OptionProblem,
   type OptionRule,
   type OptionSpecOf,
   ofType,
@@ -106,7 +107,7 @@ function isWindowLog(value: unknown): boolean {
 
 /** Checks a snapshot and fills in its defaults. @throws INVALID_OPTIONS that lists every problem */
 export function parseSnapshot(input: BreakerSnapshot): Required<BreakerSnapshot> {
-  const problems: string[] = []
+  const problems: OptionProblem[] = []
   // Fields that a later version added are ignored.
   const knownEntries = Object.entries(Object(input)).filter(([name]) => name in SNAPSHOT_SPEC)
   const fields = Object(input) === input ? Object.fromEntries(knownEntries) : input

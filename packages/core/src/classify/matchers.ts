@@ -1,4 +1,4 @@
-import { optionProblem } from '../options.js'
+import { type OptionProblem, optionProblem } from '../options.js'
 import { readCauseChain } from './cause-chain.js'
 import type { Classification, ErrorLike } from './classification.js'
 import { anyNode, type ChainPredicate, foreignNamePredicate, isTransientHttp } from './foreign-names.js'
@@ -116,8 +116,8 @@ function isMatcher(value: unknown): boolean {
     : isGrpcStatusName(grpcStatus)
 }
 
-/** Returns a sentence for each entry of a list that is not a matcher, with its `path`. */
-export function matcherProblems(path: string, value: unknown): string[] {
+/** Returns a problem for each entry of a list that is not a matcher. `path` is that of the list. */
+export function matcherProblems(path: string, value: unknown): OptionProblem[] {
   if (!Array.isArray(value)) return [optionProblem(path, `an array, each entry ${MATCHER_FORMAT}`, value)]
   return value.flatMap((entry, i) =>
     isMatcher(entry) ? [] : [optionProblem(`${path}[${i}]`, MATCHER_FORMAT, entry)],

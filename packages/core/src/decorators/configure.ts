@@ -2,7 +2,14 @@ import type { Clock, Random } from '../clock.js'
 import type { GuardEvent } from '../guard/events.js'
 import type { Guard } from '../guard/guard.js'
 import type { GuardOptions } from '../guard/options.js'
-import { clockOption, type OptionSpecOf, ofType, parseOptions, throwIfInvalid } from '../options.js'
+import {
+  clockOption,
+  type OptionProblem,
+  type OptionSpecOf,
+  ofType,
+  parseOptions,
+  throwIfInvalid,
+} from '../options.js'
 import { type Overrides, type OverrideTable, parseOverrides } from './overrides.js'
 
 /** The names of a decorated method and its class. */
@@ -93,7 +100,7 @@ export const currentConfig = (): DecoratorConfig => activeConfig
  * ```
  */
 export function configureDecorators(options: DecoratorOptions = {}): void {
-  const problems: string[] = []
+  const problems: OptionProblem[] = []
   const { overrides = {}, ...rest } = parseOptions(
     '',
     options,

@@ -1,4 +1,4 @@
-import { formatValue, throwIfInvalid } from '../options.js'
+import { createProblem, formatValue, optionProblem, throwIfInvalid } from '../options.js'
 import { callInAttempt } from './attempt.js'
 import { currentConfig } from './configure.js'
 import { copyMetadata } from './copy-metadata.js'
@@ -47,9 +47,17 @@ export class MethodDecoration {
   addDecorator<K extends DecoratorName>(kind: K, settings: DecoratorSettings[K]): MethodFunction {
     const { declared, location, wrapper } = this
     const label = formatMethodName(location)
-    if (kind in declared) throwIfInvalid(`@${kind} of ${label}`, [`expected one @${kind}, got a second one`])
+    if (kind in declared)
+      throwIfInvalid(`@${kind} of ${label}`, [createProblem('', 'conflict', `one @${kind}`, 'a second one')])
     if ((settings as DecoratorSettings['Fallback']).fallbackMethod === location.key)
-      throwIfInvalid(`@${kind} of ${label}`, ['fallbackMethod: a method cannot fall back to itself'])
+      throwIfInvalid(`@${kind} of ${label}`, [
+        createProblem(
+          'fallbackMethod',
+          'conflict',
+          'another method, because a method cannot fall back to itself',
+          formatValue(label),
+        ),
+      ])
     declared[kind] = settings
     const { target } = location
     if (kind === 'Fallback' && target !== undefined) this.checkFallback(target)
@@ -67,7 +75,7 @@ export class MethodDecoration {
     const owner = ownerOf(location, wrapper, self) ?? 'the class'
     if (typeof (self as Record<PropertyKey, unknown>)[fallbackMethod] !== 'function')
       throwIfInvalid(`@Fallback of ${owner}.${formatMethodName(location)}`, [
-        `fallbackMethod: expected a method of ${owner}, got ${formatValue(fallbackMethod)}`,
+        optionProblem('fallbackMethod', `a method of ${owner}`, fallbackMethod),
       ])
     this.isFallbackChecked = true
   }

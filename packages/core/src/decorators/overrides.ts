@@ -1,3 +1,4 @@
+import { type OptionProblem } from '../options.js'
 import { type DecoratorName, type DecoratorSettings, overrideProblems } from './settings/table.js'
 
 /**
@@ -18,7 +19,7 @@ interface OverrideValues {
 export type OverrideTable = ReadonlyMap<string, OverrideValues>
 
 /** Groups overrides by scope, and adds those that are invalid to `problems`. */
-export function parseOverrides(overrides: Overrides, problems: string[]): OverrideTable {
+export function parseOverrides(overrides: Overrides, problems: OptionProblem[]): OverrideTable {
   const table = new Map<string, OverrideValues>()
   for (const [key, value] of Object.entries(overrides)) {
     const parts = key.split('/')

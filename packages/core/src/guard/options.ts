@@ -16,6 +16,7 @@ import {
   type Filled,
   nonNegativeDuration,
   nonNegativeInteger,
+  type OptionProblem,
   type OptionSpec,
   type OptionSpecOf,
   ofType,
@@ -109,7 +110,7 @@ const HEDGE_OPTIONS: OptionSpec = { delay: [undefined, nonNegativeDuration], max
  * @throws INVALID_OPTIONS that lists every problem
  */
 export function parseGuardOptions(input: GuardOptions<unknown>): GuardSettings {
-  const problems: string[] = []
+  const problems: OptionProblem[] = []
   const options = parseOptions(
     '',
     input,
@@ -168,7 +169,7 @@ function parseRequired<T extends object>(
   input: object,
   spec: OptionSpec,
   name: keyof T & string,
-  problems: string[],
+  problems: OptionProblem[],
 ): T {
   const options = parseOptions(path, input, defaultsOf(spec) as T, spec, problems)
   if ((input as Record<string, unknown>)[name] === undefined)
@@ -182,7 +183,7 @@ function createBreakers(
   input: object,
   name: string,
   clock: Clock,
-  problems: string[],
+  problems: OptionProblem[],
 ): Partial<Pick<GuardSettings, 'breaker' | 'keyed'>> {
   if (input instanceof CircuitBreaker) return { breaker: input }
   const { key, maxKeys, ...options } = input as KeyedBreakerOptions

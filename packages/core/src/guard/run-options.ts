@@ -1,5 +1,6 @@
 import {
   anyOf,
+  type OptionProblem,
   type OptionRule,
   type OptionSpecOf,
   ofType,
@@ -43,7 +44,7 @@ function isValid(options: RunOptions): boolean {
  */
 export function parseRunOptions(options: RunOptions, base: CompiledRetryPolicy): CompiledRetryPolicy {
   if (isValid(options)) return base
-  const problems: string[] = []
+  const problems: OptionProblem[] = []
   const { retry } = parseOptions<RunOptions>('', withInherited(options), {}, RUN_OPTIONS, problems)
   const policy =
     retry === false

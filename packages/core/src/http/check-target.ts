@@ -1,4 +1,4 @@
-import { formatValue, throwIfInvalid } from '../options.js'
+import { createProblem, formatValue, type OptionProblem, optionProblem, throwIfInvalid } from '../options.js'
 import type { Member } from '../pool/members/member.js'
 import { suggest } from '../suggest.js'
 import type { FetchTarget } from './target.js'
@@ -47,21 +47,27 @@ const describeType = (value: unknown): string =>
   isNonCallableObject(value) ? formatValue(value) : `a ${typeof value}`
 
 /** The problems of the value of a member. Headers can contain secrets and are not shown. */
-function findProblems({ id, value }: Member): string[] {
+function findProblems({ id, value }: Member): OptionProblem[] {
   const path = `pool.${id}`
-  if (!isNonCallableObject(value))
-    return [`${path}: expected an object with one of ${KEY_LIST}, got ${formatValue(value)}`]
-  const problems: string[] = []
+  if (!isNonCallableObject(value)) return [optionProblem(path, `an object with one of ${KEY_LIST}`, value)]
+  const problems: OptionProblem[] = []
   if (isPlain(value)) {
     for (const [key, input] of Object.entries(value)) {
       const rule = Object.hasOwn(TARGET_RULES, key) ? TARGET_RULES[key as keyof FetchTarget] : undefined
       if (rule === undefined) {
         const close = suggest(key, TARGET_KEYS)
         const hint = close === undefined ? '' : `; did you mean ${close}?`
-        problems.push(`${path}.${key}: expected one of ${KEY_LIST}, got an unknown key${hint}`)
+        problems.push(
+          createProblem(`${path}.${key}`, 'unknown', `one of ${KEY_LIST}`, `an unknown key${hint}`),
+        )
       } else if (input !== undefined && !rule[1](input))
         problems.push(
-          `${path}.${key}: expected ${rule[0]}, got ${key === 'headers' ? describeType(input) : formatValue(input)}`,
+          createProblem(
+            `${path}.${key}`,
+            'invalid',
+            rule[0],
+            key === 'headers' ? describeType(input) : formatValue(input),
+          ),
         )
     }
   }
@@ -69,21 +75,21 @@ function findProblems({ id, value }: Member): string[] {
   const hasKey = (key: (typeof TARGET_KEYS)[number]) =>
     key in value && (!isPlain(value) || (value as FetchTarget)[key] !== undefined)
   if (problems.length === 0 && !TARGET_KEYS.some(hasKey))
-    problems.push(`${path}: expected one of ${KEY_LIST}, got none of them`)
+    problems.push(createProblem(path, 'invalid', `one of ${KEY_LIST}`, 'none of them'))
   return problems
 }
 
 const validMembers = new WeakSet<object>()
 
 /** The problems of the members of a pool that can list them; members that are added later are checked when they are used. */
-export function findPoolProblems(pool: unknown): string[] {
+export function findPoolProblems(pool: unknown): OptionProblem[] {
   const { members } = Object(pool) as { members?: unknown }
   if (typeof members !== 'function') return []
   const list: unknown = members.call(pool)
   return Array.isArray(list) ? list.flatMap((member: Member) => checkMember(member)) : []
 }
 
-function checkMember(member: Member): string[] {
+function checkMember(member: Member): OptionProblem[] {
   const { value } = member
   if (isNonCallableObject(value) && validMembers.has(value)) return []
   const problems = findProblems(member)

@@ -1,7 +1,14 @@
 import { isHoldfastError } from '../errors.js'
 import type { FallbackInfo } from '../fallback/fallback.js'
 import { type GuardOptions, type GuardSettings, parseGuardOptions } from '../guard/options.js'
-import { type OptionRule, type OptionSpec, ofType, parseOptions, throwIfInvalid } from '../options.js'
+import {
+  type OptionProblem,
+  type OptionRule,
+  type OptionSpec,
+  ofType,
+  parseOptions,
+  throwIfInvalid,
+} from '../options.js'
 import type { MemberPool } from '../pool/members/member-pool.js'
 import {
   type CompiledRetryPolicy,
@@ -12,6 +19,7 @@ import {
   type RetryOptions,
 } from '../retry/options.js'
 import { findPoolProblems } from './check-target.js'
+import { isRetryableStatus, RETRYABLE_STATUS_ARRAY } from './retryable-status.js'
 import type { FetchTarget } from './target.js'
 
 /** Options of {@link createFetch}: those of a guard, and some for HTTP. */
@@ -55,7 +63,7 @@ export interface FetchSettings {
 }
 
 const retryableStatuses: OptionRule = [
-  'an array of 408, 425, 429 and statuses from 500 to 599 (others are for retryIf)',
+  `${RETRYABLE_STATUS_ARRAY} (others are for retryIf)`,
   (value: unknown) => value instanceof Set,
   (value) => (Array.isArray(value) && value.every(isRetryableStatus) ? new Set(value) : value),
 ]
@@ -68,10 +76,6 @@ const failureStatuses: OptionRule = [
 
 const isFailureStatus = (status: unknown): boolean =>
   Number.isInteger(status) && (status as number) >= 400 && (status as number) < 600
-
-const isRetryableStatus = (status: unknown): boolean =>
-  Number.isInteger(status) &&
-  ([408, 425, 429].includes(status as number) || Math.floor((status as number) / 100) === 5)
 
 const HTTP_RETRY_SPEC: OptionSpec = {
   retryStatusCodes: [undefined, retryableStatuses],
@@ -96,7 +100,7 @@ const DEFAULT_HTTP_RULES: HttpRetryRules = {
 function parseHttpRules(
   input: object,
   defaults: HttpRetryRules,
-  problems: string[],
+  problems: OptionProblem[],
 ): { rules: HttpRetryRules; rest: RetryOptions } {
   const { retryStatusCodes, retryNonIdempotent, idempotencyKey, notProcessedStatuses, ...rest } =
     input as FetchRetryOptions
@@ -108,7 +112,7 @@ function parseHttpRules(
 export function parseRequestOptions(
   subject: string,
   input: Omit<FetchOptions, 'fetch' | 'throwOnStatus'>,
-  problems: string[],
+  problems: OptionProblem[],
 ): { guard: GuardSettings; policy: RequestPolicy } {
   const { retry, pool } = Object(input) as FetchOptions
   const isObject = typeof retry === 'object' && retry !== null
@@ -119,8 +123,9 @@ export function parseRequestOptions(
   try {
     guard = parseGuardOptions((isObject ? { ...input, retry: rest } : input) as GuardOptions)
   } catch (error) {
-    if (!isHoldfastError(error, 'INVALID_OPTIONS') || error.details === undefined) throw error
-    problems.push(...error.details)
+    const found = (error as { problems?: OptionProblem[] }).problems
+    if (!isHoldfastError(error, 'INVALID_OPTIONS') || found === undefined) throw error
+    problems.push(...found)
   }
   problems.push(...findPoolProblems(pool))
   throwIfInvalid(subject, problems)
@@ -130,7 +135,7 @@ export function parseRequestOptions(
 
 /** Validates the options of a fetch. @throws INVALID_OPTIONS that lists all problems */
 export function parseFetchOptions(input: FetchOptions): FetchSettings {
-  const problems: string[] = []
+  const problems: OptionProblem[] = []
   if (Object(input) !== input || Array.isArray(input))
     return { ...parseRequestOptions('a fetch', input, problems), ...FETCH_DEFAULTS }
   const { fetch, throwOnStatus, ...rest } = input
@@ -150,7 +155,7 @@ export function mergeRequestPolicy(input: FetchRetryOptions | false, base: Reque
     const { maxAttempts } = NO_RETRY
     return { rules: base.rules, retry: { ...base.retry, maxAttempts, retryIf: undefined } }
   }
-  const problems: string[] = []
+  const problems: OptionProblem[] = []
   if (Object(input) !== input) {
     parseRetryOptions(input, RETRY_DEFAULTS, problems)
     throwIfInvalid('the request', problems)

@@ -24,6 +24,7 @@ export { approximateStartTime, systemClock, systemRandom } from '../clock.js'
 export { CredentialThrottle } from '../credential-throttle.js'
 export { overridePlaces } from '../decorators/overrides.js'
 export { toBreakerOptions } from '../decorators/settings/circuit-breaker.js'
+export { overrideProblems, SETTING_NAMES } from '../decorators/settings/table.js'
 export { parseDuration } from '../duration.js'
 export type { Admission } from '../execution/admission.js'
 export {
@@ -37,8 +38,26 @@ export type { EffectivePolicy, ExecutionHooks } from '../execution/hooks.js'
 export { breakerOutcome } from '../execution/outcome.js'
 export { type ExecutorOptions, GuardExecutor } from '../guard/guard-executor.js'
 export { type GuardSettings, parseGuardOptions } from '../guard/options.js'
+export {
+  isRetryableStatus,
+  RETRYABLE_CLIENT_STATUSES,
+  RETRYABLE_STATUS,
+  RETRYABLE_STATUS_ARRAY,
+} from '../http/retryable-status.js'
 export { formatInstance, INSPECT, type Inspect } from '../inspect.js'
 export { Listeners } from '../listeners.js'
+export {
+  countOrInfinity,
+  createOptionsError,
+  createProblem,
+  formatProblem,
+  nonNegativeInteger,
+  type OptionProblem,
+  type OptionRule,
+  optionProblem,
+  parseOptions,
+  positiveInteger,
+} from '../options.js'
 export type { PoolCoordinator } from '../pool/coordinator.js'
 export { type ParsedMember, parseMemberList } from '../pool/member-list.js'
 export type { MemberPool, Selection, SelectionOutcome } from '../pool/members/member-pool.js'

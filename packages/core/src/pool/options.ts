@@ -11,6 +11,7 @@ import {
   defaultsOf,
   type Filled,
   fraction,
+  type OptionProblem,
   type OptionRule,
   type OptionSpecOf,
   ofType,
@@ -132,7 +133,7 @@ const POOL_DEFAULTS = defaultsOf(POOL_SPEC) as Filled<PoolOptions>
 const NO_OPTIONS = Object.freeze({})
 
 /** Validates the options of a pool, except for the members. */
-export function parsePoolOptions<T>(input: PoolOptions<T>, problems: string[]): PoolSettings<T> {
+export function parsePoolOptions<T>(input: PoolOptions<T>, problems: OptionProblem[]): PoolSettings<T> {
   const options = parseOptions('', input, POOL_DEFAULTS as Filled<PoolOptions<T>>, POOL_SPEC, problems)
   if (options.id === undefined && input?.id === undefined)
     problems.push(optionProblem('id', nonEmptyString[0], undefined))
@@ -160,7 +161,7 @@ export function parseMember(
   input: Member,
   defaults: BreakerSettings,
   isTaken: (id: string) => boolean,
-  problems: string[],
+  problems: OptionProblem[],
 ): BreakerSettings | undefined {
   // A pool can have many members, and this check is faster than parsing the options.
   if (!isValidMember(input)) parseOptions(path, input, NO_OPTIONS, MEMBER_SPEC, problems)

@@ -4,7 +4,7 @@ import type { BreakerSnapshot } from '../breaker/snapshot.js'
 import { HoldfastError } from '../errors.js'
 import { formatInstance, INSPECT, type Inspect } from '../inspect.js'
 import { Listeners } from '../listeners.js'
-import { formatValue, throwIfInvalid } from '../options.js'
+import { formatValue, type OptionProblem, throwIfInvalid } from '../options.js'
 import { Availability, type MemberStatus } from './availability.js'
 import type { PoolCoordinator } from './coordinator.js'
 import { createNetworkDownError, createPoolUnavailableError } from './errors.js'
@@ -65,7 +65,7 @@ export class Pool<T = unknown> implements MemberPool<T> {
 
   /** @throws INVALID_OPTIONS that lists all problems of the options and the members */
   constructor(options: PoolOptions<T>) {
-    const problems: string[] = []
+    const problems: OptionProblem[] = []
     const settings = parsePoolOptions(options, problems)
     const { slotTable } = this
     const { id, breaker } = settings
@@ -152,7 +152,7 @@ export class Pool<T = unknown> implements MemberPool<T> {
    * @throws INVALID_OPTIONS that lists all problems of the member, including an id that is already in use
    */
   add(member: Member<T>): void {
-    const problems: string[] = []
+    const problems: OptionProblem[] = []
     this.addMember('member', member, problems)
     throwIfInvalid(`a member of the pool ${this.id}`, problems)
     this.emitChange('added', member.id)
@@ -202,7 +202,7 @@ export class Pool<T = unknown> implements MemberPool<T> {
 
   /** @internal Replaces the breaker options of the pool. The breakers keep their states. */
   reconfigure(options: BreakerOptions): void {
-    const problems: string[] = []
+    const problems: OptionProblem[] = []
     const { settings, breakers, slotTable, availability } = this
     const breaker = parseBreakerOptions(
       'breaker',
@@ -221,7 +221,7 @@ export class Pool<T = unknown> implements MemberPool<T> {
    * default. Statistics and breakers remain; only the measurements that the previous strategy used are deleted.
    */
   updateStrategy(options: PoolUpdate): void {
-    const problems: string[] = []
+    const problems: OptionProblem[] = []
     const { id, settings, recorder, availability } = this
     const { strategy, maxEjected, memberFaults } = parsePoolOptions({ ...options, id }, problems)
     throwIfInvalid(`the pool ${id}`, problems)
@@ -232,7 +232,7 @@ export class Pool<T = unknown> implements MemberPool<T> {
 
   /** @internal Replaces the properties of the member with that id. Its statistics and its breaker remain. */
   updateMember(member: Member<T>): void {
-    const problems: string[] = []
+    const problems: OptionProblem[] = []
     const { breakers, slotTable, availability, settings } = this
     const slot = this.slotOf(member.id)
     const memberSettings = parseMember('member', member, settings.breaker, () => false, problems)
@@ -362,7 +362,7 @@ export class Pool<T = unknown> implements MemberPool<T> {
     return tried
   }
 
-  private addMember(path: string, member: Member<T>, problems: string[]): void {
+  private addMember(path: string, member: Member<T>, problems: OptionProblem[]): void {
     const { slotTable, breakers } = this
     const problemCount = problems.length
     const memberSettings = parseMember(path, member, this.settings.breaker, this.isTaken, problems)

@@ -7,6 +7,7 @@ import {
   defaultsOf,
   type Filled,
   nonNegativeNumber,
+  type OptionProblem,
   type OptionSpecOf,
   parseOptions,
   positiveDuration,
@@ -60,7 +61,7 @@ export class RetryBudget {
   private currentBucket = Number.NEGATIVE_INFINITY
 
   constructor(options: RetryBudgetOptions = {}) {
-    const problems: string[] = []
+    const problems: OptionProblem[] = []
     this.settings = parseOptions(
       '',
       options,

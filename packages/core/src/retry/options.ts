@@ -8,6 +8,7 @@ import {
   durationOrInfinity,
   fraction,
   nonNegativeDuration,
+  type OptionProblem,
   type OptionRule,
   type OptionSpecOf,
   ofType,
@@ -165,7 +166,7 @@ export function compileMatcherList(
 export function parseRetryOptions(
   input: unknown,
   defaults: CompiledRetryPolicy,
-  problems: string[],
+  problems: OptionProblem[],
 ): CompiledRetryPolicy {
   const policy = parseOptions('retry', input, defaults, RETRY_SPEC, problems)
   const { maxDelay, jitterMin, jitterMax, retryOn, abortOn } = policy

@@ -1,6 +1,16 @@
 import type { CircuitBreaker } from '../breaker/breaker.js'
 import type { GuardOptions } from '../guard/options.js'
-import { anyOf, type OptionSpec, ofType, oneOf, parseOptions, throwIfInvalid } from '../options.js'
+import {
+  anyOf,
+  createProblem,
+  formatValue,
+  type OptionProblem,
+  type OptionSpec,
+  ofType,
+  oneOf,
+  parseOptions,
+  throwIfInvalid,
+} from '../options.js'
 import { postgres } from '../presets/postgres.js'
 import type { CancelStatement } from './cancel.js'
 
@@ -56,10 +66,18 @@ const omitUndefined = <T extends object>(options: T | undefined): Partial<T> =>
 /** Validates the options of the transaction; a guard validates the others. */
 export function parseTransactionOptions(options: TransactionOptions<unknown>): TransactionSettings {
   const { isolation, readOnly, retryUnknownCommit, cancel = true, signal, context, ...rest } = options
-  const problems: string[] = []
+  const problems: OptionProblem[] = []
   parseOptions('', { isolation, readOnly, retryUnknownCommit, cancel }, {}, TRANSACTION_SPEC, problems)
   for (const name of UNSUPPORTED_GUARD_OPTIONS)
-    if (name in rest) problems.push(`${name}: not supported for transactions`)
+    if (name in rest)
+      problems.push(
+        createProblem(
+          name,
+          'unknown',
+          `no ${name} for a transaction`,
+          formatValue((rest as GuardOptions)[name]),
+        ),
+      )
   throwIfInvalid('a transaction', problems)
   const level = isolation === undefined ? '' : ` ISOLATION LEVEL ${isolation.toUpperCase()}`
   const { retry, timeout } = rest

@@ -2,6 +2,7 @@ import type { GuardEvent } from '../guard/events.js'
 import { type FetchOptions, parseRequestOptions } from '../http/options.js'
 import { RequestExecutor } from '../http/request-executor.js'
 import { toRetryPolicy } from '../http/retry-policy.js'
+import { createProblem, formatValue, type OptionProblem } from '../options.js'
 import type { Dispatch } from './dispatch.js'
 import { DispatchedRequest } from './dispatched-request.js'
 import { toDispatchHandler } from './legacy-handler.js'
@@ -48,11 +49,19 @@ const UNSUPPORTED_FETCH_OPTIONS = ['fetch', 'throwOnStatus', 'fallback'] as cons
  * ```
  */
 export function resilience(options: ResilienceOptions = {}): ResilienceInterceptor {
-  const problems: string[] = []
+  const problems: OptionProblem[] = []
   const { name } = Object(options) as ResilienceOptions
   const rest = { ...options } as Record<string, unknown>
   for (const option of UNSUPPORTED_FETCH_OPTIONS) {
-    if (option in rest) problems.push(`${option}: not supported by an interceptor, only by createFetch`)
+    if (option in rest)
+      problems.push(
+        createProblem(
+          option,
+          'unknown',
+          `no ${option} for an interceptor, only for createFetch`,
+          formatValue(rest[option]),
+        ),
+      )
     delete rest[option]
   }
   const subject = typeof name === 'string' ? `the interceptor ${name}` : 'an interceptor'

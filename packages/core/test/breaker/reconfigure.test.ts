@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { BREAKER_DEFAULTS, parseBreakerOptions } from '../../src/breaker/options.js'
 import { type BreakerOptions, CircuitBreaker } from '../../src/index.js'
+import type { OptionProblem } from '../../src/options.js'
 import { fakeClock } from '../../src/testing/index.js'
 
 function made(options: BreakerOptions) {
@@ -10,7 +11,7 @@ function made(options: BreakerOptions) {
     for (let i = 0; i < times; i++) breaker.admit()?.failure()
   }
   const to = (next: BreakerOptions) => {
-    const problems: string[] = []
+    const problems: OptionProblem[] = []
     breaker.reconfigure(parseBreakerOptions('', next, { ...BREAKER_DEFAULTS, clock, id: 'b' }, problems))
     expect(problems).toEqual([])
   }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { matcherProblems } from '../../src/classify/index.js'
+import { formatProblem } from '../../src/options.js'
 
 const TAKES = "an error class, a predicate or a name such as 'timeout', 'sql:40', 'grpc:ABORTED'"
 
@@ -32,7 +33,7 @@ describe('a list of matchers', () => {
     [Error, 'a function'],
     [{ 0: 'x' }, 'an object'],
   ])('is not %o', (value, got) => {
-    expect(matcherProblems('retry.retryOn', value)).toEqual([
+    expect(matcherProblems('retry.retryOn', value).map(formatProblem)).toEqual([
       `retry.retryOn: expected an array, each entry ${TAKES}, got ${got}`,
     ])
   })
@@ -60,13 +61,15 @@ describe('a list of matchers', () => {
     'grpc:ABORTED ',
     'http:503',
   ])('rejects the entry %j', (entry) => {
-    expect(matcherProblems('retry.abortOn', [entry])).toEqual([
+    expect(matcherProblems('retry.abortOn', [entry]).map(formatProblem)).toEqual([
       `retry.abortOn[0]: expected ${TAKES}, got ${JSON.stringify(entry)}`,
     ])
   })
 
   it('reports every invalid entry', () => {
-    expect(matcherProblems('failureOn', ['ok', 3, null, Error, Symbol('s'), ['x'], {}])).toEqual([
+    expect(
+      matcherProblems('failureOn', ['ok', 3, null, Error, Symbol('s'), ['x'], {}]).map(formatProblem),
+    ).toEqual([
       `failureOn[1]: expected ${TAKES}, got 3`,
       `failureOn[2]: expected ${TAKES}, got null`,
       `failureOn[4]: expected ${TAKES}, got Symbol(s)`,

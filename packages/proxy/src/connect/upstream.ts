@@ -1,9 +1,14 @@
 import type { ConnectionOptions } from 'node:tls'
 import { inspect } from 'node:util'
 import type { Duration } from 'holdfast'
-import { parseDuration } from 'holdfast/internal'
+import {
+  createOptionsError,
+  createProblem,
+  type OptionProblem,
+  optionProblem,
+  parseDuration,
+} from 'holdfast/internal'
 import type { Dispatcher } from 'undici'
-import { createOptionsError } from '../errors.js'
 import { type Credentials, setCredentials } from './credentials.js'
 import { UpstreamDispatcher } from './dispatcher.js'
 
@@ -96,9 +101,14 @@ function parseTimeout(input: Duration): number {
   const timeout = parseDuration(input)
   if (timeout > 0 && timeout < 2 ** 31) return timeout
   throw createOptionsError('invalid proxy member', [
-    `connectTimeout: expected a duration above 0, in milliseconds or as '500ms', '30s', got ${String(input).slice(0, 20)}`,
+    optionProblem('connectTimeout', "a duration above 0, in milliseconds or as '500ms', '30s'", input),
   ])
 }
+
+const URL_SCHEMES = 'http://, https://, socks5:// or socks5h://'
+
+const urlProblem = (expected: string, got: string): OptionProblem =>
+  createProblem('url', 'invalid', expected, got)
 
 interface ParsedUpstream {
   readonly protocol: ProxyProtocol
@@ -111,24 +121,24 @@ function parseUpstreamUrl(input: string | URL): ParsedUpstream {
   const text = String(input)
   if (!URL.canParse(text))
     throw createOptionsError('invalid proxy member', [
-      'url: expected http://, https://, socks5:// or socks5h:// with a host and a port, got a text that is not a URL',
+      urlProblem(`${URL_SCHEMES} with a host and a port`, 'a text that is not a URL'),
     ])
   const scheme = new URL(text).protocol.replace('socks5h:', 'socks5:').replace('socks:', 'socks5:')
   if (!Object.hasOwn(DEFAULT_PORTS, scheme))
     throw createOptionsError('invalid proxy member', [
-      `url: expected http://, https://, socks5:// or socks5h://, got the scheme ${JSON.stringify(scheme.slice(0, 20))}`,
+      urlProblem(URL_SCHEMES, `the scheme ${JSON.stringify(scheme.slice(0, 20))}`),
     ])
   const protocol = scheme as ProxyProtocol
   // The host is parsed with the rules of http URLs for every scheme.
   const url = new URL(`http:${text.slice(text.indexOf(':') + 1)}`)
-  const problems: string[] = []
-  if (url.hostname === '') problems.push('url: expected a host, got none')
+  const problems: OptionProblem[] = []
+  if (url.hostname === '') problems.push(urlProblem('a host', 'none'))
   if (url.pathname !== '/' || url.search !== '' || url.hash !== '')
-    problems.push('url: expected only a host and a port, got a path')
+    problems.push(urlProblem('only a host and a port', 'a path'))
   // The URL parser removes port 80 from an http URL, but the port can be given explicitly.
   const explicit = /:(\d+)\/?$/.exec(text)?.[1]
   const port = Number(url.port || explicit || DEFAULT_PORTS[protocol])
-  if (port === 0) problems.push('url: expected a port from 1 to 65535, got 0')
+  if (port === 0) problems.push(urlProblem('a port from 1 to 65535', '0'))
   if (problems.length > 0) throw createOptionsError('invalid proxy member', problems)
   const { hostname, username, password } = url
   const credentials = username === '' && password === '' ? undefined : decodeCredentials(username, password)

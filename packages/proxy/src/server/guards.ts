@@ -1,6 +1,13 @@
 import { classify, type GuardOptions, guard, HoldfastError, type Pool, type RetryOptions } from 'holdfast'
+import {
+  createOptionsError,
+  isRetryableStatus,
+  type OptionProblem,
+  optionProblem,
+  RETRYABLE_STATUS_ARRAY,
+} from 'holdfast/internal'
 import { proxies } from 'holdfast/presets'
-import { createOptionsError, ProxyConnectionError } from '../errors.js'
+import { ProxyConnectionError } from '../errors.js'
 import type { ProxyCall, ProxyGuard, ProxyPolicy, ProxyRetryOptions, ProxySettings } from './options.js'
 import { StatusFailure } from './upstream-response.js'
 
@@ -90,11 +97,11 @@ function createPolicyGuard({ retry: input, ...rest }: ProxyPolicy): ProxyGuard {
 /** Converts `retryStatusCodes` to matchers of a guard: only the listed statuses are retried. */
 function withStatusMatchers({ retryStatusCodes: codes, ...retry }: ProxyRetryOptions): ProxyRetryOptions {
   const { retryNonIdempotent, retryOn, abortOn = [] } = retry
-  const problems: string[] = []
+  const problems: OptionProblem[] = []
   if (codes !== undefined && !(Array.isArray(codes) && codes.every(isRetryableStatus)))
-    problems.push('retry.retryStatusCodes: expected an array of 408, 425, 429 and statuses from 500 to 599')
+    problems.push(optionProblem('retry.retryStatusCodes', RETRYABLE_STATUS_ARRAY, codes))
   if (retryNonIdempotent !== undefined && typeof retryNonIdempotent !== 'boolean')
-    problems.push('retry.retryNonIdempotent: expected true or false')
+    problems.push(optionProblem('retry.retryNonIdempotent', 'a boolean', retryNonIdempotent))
   if (problems.length > 0) throw createOptionsError('invalid proxy policy', problems)
   if (codes === undefined) return retry
   const isListedStatus = (error: unknown): boolean =>
@@ -104,6 +111,3 @@ function withStatusMatchers({ retryStatusCodes: codes, ...retry }: ProxyRetryOpt
   const others: RetryOptions['retryOn'] = retryOn ?? [(error) => classify(error).category === 'transient']
   return { ...retry, retryOn: [isListedStatus, ...others], abortOn: [...abortOn, isUnlistedStatus] }
 }
-
-const isRetryableStatus = (status: unknown): boolean =>
-  typeof status === 'number' && ([408, 425, 429].includes(status) || Math.floor(status / 100) === 5)

@@ -1,7 +1,12 @@
 import type { Attempt, Clock, Duration, GuardOptions, Pool, RetryOptions, RunOptions } from 'holdfast'
 import type { FetchRetryOptions } from 'holdfast/http'
-import { parseDuration, systemClock } from 'holdfast/internal'
-import { createOptionsError } from '../errors.js'
+import {
+  createOptionsError,
+  createProblem,
+  type OptionProblem,
+  parseDuration,
+  systemClock,
+} from 'holdfast/internal'
 import { type Resolve, resolveBySystem } from '../targets/target-policy.js'
 
 /** A user of the proxy. */
@@ -199,25 +204,38 @@ const LOOPBACK_PATTERN = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/
 
 /** Checks the options of a proxy. @throws INVALID_OPTIONS that lists every problem */
 export function parseProxyOptions(input: ProxyOptions): ProxySettings {
-  const problems: string[] = []
+  const problems: OptionProblem[] = []
   const settings = { ...PROXY_DEFAULTS } as Record<string, unknown>
   for (const [name, value] of Object.entries(Object(input) as object)) {
     if (value === undefined) continue
     const rule = Object.hasOwn(OPTION_RULES, name) ? OPTION_RULES[name as keyof ProxyOptions] : undefined
     if (rule === undefined)
-      problems.push(`${name}: unknown option, expected one of ${Object.keys(OPTION_RULES).join(', ')}`)
-    else if (!rule[1](value)) problems.push(`${name}: expected ${rule[0]}, got ${formatOption(name, value)}`)
+      problems.push(
+        createProblem(name, 'unknown', `one of ${Object.keys(OPTION_RULES).join(', ')}`, 'an unknown option'),
+      )
+    else if (!rule[1](value))
+      problems.push(createProblem(name, 'invalid', rule[0], formatOption(name, value)))
     else settings[name] = rule[2] === undefined ? value : rule[2](value as never)
   }
   const { host, users } = settings as unknown as ProxySettings
   if (typeof host === 'string' && !LOOPBACK_PATTERN.test(host) && Array.isArray(users) && users.length === 0)
     problems.push(
-      `host: expected a loopback address without users, got ${host}; configure users, or listen on 127.0.0.1`,
+      createProblem(
+        'host',
+        'conflict',
+        'a loopback address without users',
+        `${host}; configure users, or listen on 127.0.0.1`,
+      ),
     )
   const { workers, resolve, clock } = settings as unknown as ProxySettings
   if (workers > 1 && (resolve !== PROXY_DEFAULTS.resolve || clock !== PROXY_DEFAULTS.clock))
     problems.push(
-      'workers: expected 1 with resolve or clock, because functions cannot be sent to another process',
+      createProblem(
+        'workers',
+        'conflict',
+        '1 with resolve or clock, because functions cannot be sent to another process',
+        `${workers}`,
+      ),
     )
   if (problems.length > 0) throw createOptionsError('invalid proxy options', problems)
   return settings as unknown as ProxySettings

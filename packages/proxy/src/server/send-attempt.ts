@@ -1,5 +1,5 @@
 import type { Attempt } from 'holdfast'
-import { AttemptContext } from 'holdfast/internal'
+import { AttemptContext, RETRYABLE_CLIENT_STATUSES } from 'holdfast/internal'
 import type { Dispatcher } from 'undici'
 import { isBodiless, isBodilessLengthError } from '../connect/bodiless.js'
 import { parseResponseHead } from './headers.js'
@@ -47,9 +47,6 @@ export class RequestState {
       else if (failed.response !== delivered) failed.response.discard()
   }
 }
-
-/** Statuses below 500 that policies can retry. */
-const RETRYABLE_CLIENT_ERRORS = new Set([408, 425, 429])
 
 /** A body with more chunks than this is streamed to the client, so that a slow body does not delay it. */
 const MAX_BUFFERED_CHUNKS = 32
@@ -167,7 +164,7 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
     if (statusCode < 400) this.resolve(response)
     else {
       requestState.keepResponse(attempt.number, response)
-      const isRetryable = statusCode >= 500 || RETRYABLE_CLIENT_ERRORS.has(statusCode)
+      const isRetryable = statusCode >= 500 || RETRYABLE_CLIENT_STATUSES.includes(statusCode)
       const result = isRetryable ? new RetryableStatusError(response) : new StatusResult(response)
       requestState.lastOutcome = result
       if (result instanceof RetryableStatusError) this.reject(result)

@@ -64,17 +64,17 @@ export function findContradictions(session: OldRecord): string[] {
   const { attempts, success, end_time: end, total_attempts: total, retry_count: retries } = session
   const read: unknown[] = Array.isArray(attempts) ? attempts : []
   const count = read.length
-  if (count === 0) return ['attempts: got none, takes at least one']
+  if (count === 0) return ['attempts: expected at least one, got none']
   const problems: string[] = []
   if (success === true && read.every((one) => isOldRecord(one) && one.success === false))
-    problems.push('success: got true, but no attempt succeeded')
+    problems.push('success: expected false, because no attempt succeeded, got true')
   // An active session counts the running attempt, and a session with very many attempts keeps only some of them.
   const hasMore = (count === MAX_ATTEMPTS && asNumber(total) > count) || (!end && total === count + 1)
   if (total !== count && !hasMore)
-    problems.push(`total_attempts: got ${asString(total)}, but there are ${count} attempts`)
+    problems.push(`total_attempts: expected ${count}, the number of attempts, got ${asString(total)}`)
   else if (retries !== asNumber(total) - 1)
     problems.push(
-      `retry_count: got ${asString(retries)}, takes ${asNumber(total) - 1}, one less than total_attempts`,
+      `retry_count: expected ${asNumber(total) - 1}, one less than total_attempts, got ${asString(retries)}`,
     )
   return problems
 }

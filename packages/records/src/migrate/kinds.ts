@@ -48,7 +48,7 @@ const RECORD_KINDS: readonly RecordKind[] = [
     schema: eventSchema,
     findProblems: ({ attempt, max_attempts: maxAttempts }) =>
       typeof attempt === 'number' && typeof maxAttempts === 'number' && attempt > maxAttempts
-        ? [`max_attempts: got ${maxAttempts}, takes at least attempt, which is ${attempt}`]
+        ? [`max_attempts: expected at least attempt (${attempt}), got ${maxAttempts}`]
         : [],
     words: ({ event_type: got }) => [{ path: 'event_type', got, known: EVENT_TYPES }],
   },

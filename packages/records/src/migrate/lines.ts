@@ -12,7 +12,7 @@ export async function* readLines(input: string | AsyncIterable<string>): AsyncGe
   if (typeof (input as Partial<AsyncIterable<string>> | null)?.[Symbol.asyncIterator] !== 'function')
     throw new HoldfastError(
       'INVALID_OPTIONS',
-      `migrateRecords: got ${input === null ? 'null' : `a value of type ${typeof input}`}, takes JSON lines as a string or as an async iterable of strings`,
+      `migrateRecords: expected JSON lines as a string or as an async iterable of strings, got ${input === null ? 'null' : `a value of type ${typeof input}`}`,
     )
   let isChunked = false
   let rest = ''

@@ -119,16 +119,16 @@ function convertLine(text: string): LineResult {
     raw = JSON.parse(text)
   } catch {
     // The message of the parser is not used, because it quotes the line, which may contain a secret.
-    return { problem: 'not valid JSON; takes one JSON object per line' }
+    return { problem: 'not valid JSON; expected one JSON object per line' }
   }
   if (!isOldRecord(raw))
     return {
-      problem: `is ${Array.isArray(raw) ? 'an array' : raw === null ? 'null' : `a ${typeof raw}`}, takes an object`,
+      problem: `expected an object, got ${Array.isArray(raw) ? 'an array' : raw === null ? 'null' : `a ${typeof raw}`}`,
     }
   const kind = recordKindOf(raw)
   if (kind === undefined)
     return {
-      problem: `is not a known record; takes sessions (session_id, attempts), events (event_id), metrics (time_window_start), breakers, dead letters and error records; has ${Object.keys(raw).slice(0, 8).join(', ') || 'no fields'}`,
+      problem: `expected a session (session_id, attempts), event (event_id), metrics (time_window_start), breaker, dead letter or error record, got ${Object.keys(raw).slice(0, 8).join(', ') || 'no fields'}`,
     }
   const reader = new OldRecordReader(raw)
   const record = kind.convert(reader)

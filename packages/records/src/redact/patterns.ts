@@ -1,3 +1,5 @@
+import { createProblem, type OptionProblem } from 'holdfast/internal'
+
 /** The longest pattern of a user. */
 const MAX_PATTERN_LENGTH = 1000
 
@@ -53,17 +55,20 @@ function isExponential(source: string): boolean {
 }
 
 /** The problem of a pattern; undefined if it is valid. A pattern that matches an empty text would match between all characters. */
-export function patternProblem(source: unknown): string | undefined {
-  const expected = 'takes a regular expression as text'
-  if (typeof source !== 'string' || source === '') return `got ${JSON.stringify(source)}, ${expected}`
+export function patternProblem(path: string, source: unknown): OptionProblem | undefined {
+  const problem = (expected: string, got = JSON.stringify(source)) =>
+    createProblem(path, 'invalid', expected, got)
+  if (typeof source !== 'string' || source === '') return problem('a regular expression as a string')
   if (source.length > MAX_PATTERN_LENGTH)
-    return `got ${source.length} characters, takes at most ${MAX_PATTERN_LENGTH}`
+    return problem(`at most ${MAX_PATTERN_LENGTH} characters`, `${source.length}`)
   try {
-    if (new RegExp(source, 'g').test('')) return `got ${JSON.stringify(source)}, which matches an empty text`
+    if (new RegExp(source, 'g').test('')) return problem('a regular expression that matches no empty text')
   } catch (error) {
-    return `got ${JSON.stringify(source)}, ${expected}: ${(error as Error).message}`
+    return problem('a valid regular expression', `${JSON.stringify(source)}: ${(error as Error).message}`)
   }
   if (isExponential(source))
-    return `got ${JSON.stringify(source)}, takes a pattern without a repetition inside a repetition, which could take exponential time`
+    return problem(
+      'a regular expression without a repetition inside a repetition, which can take exponential time',
+    )
   return undefined
 }

@@ -1,4 +1,4 @@
-import { HoldfastError } from 'holdfast'
+import { createOptionsError, type OptionProblem } from 'holdfast/internal'
 import { checkOptions, type OptionCheck } from '../option-checks.js'
 import { createRedactingCopier } from './copy.js'
 import { createSecretKeyTest } from './keys.js'
@@ -14,17 +14,13 @@ export interface RedactOptions {
 }
 
 const stringList: OptionCheck = [
-  'a list of texts',
+  'an array of strings',
   (value) => Array.isArray(value) && value.every((item) => typeof item === 'string'),
 ]
 
-/** The problems of the options, one sentence each. */
-export function redactProblems({ patterns = [] }: RedactOptions): string[] {
-  return patterns.flatMap((pattern, i) => {
-    const problem = patternProblem(pattern)
-    return problem === undefined ? [] : [`redact.patterns.${i}: ${problem}`]
-  })
-}
+/** The problems of the options. */
+export const redactProblems = ({ patterns = [] }: RedactOptions): OptionProblem[] =>
+  patterns.flatMap((pattern, i) => patternProblem(`redact.patterns.${i}`, pattern) ?? [])
 
 /**
  * Creates a function that copies a value without secrets: values of secret keys, and secrets in texts at any depth. The copy is
@@ -47,10 +43,7 @@ export function makeRedactor(options: RedactOptions = {}): <T>(value: T) => T {
   // A misspelt option is rejected, because its secrets would not be redacted.
   checkOptions('a redactor cannot be created', options, {}, { keys: stringList, patterns: stringList })
   const problems = redactProblems(options)
-  if (problems.length > 0)
-    throw new HoldfastError('INVALID_OPTIONS', `a redactor cannot be created: ${problems.join('; ')}`, {
-      details: problems,
-    })
+  if (problems.length > 0) throw createOptionsError('a redactor cannot be created', problems)
   const patterns = (options.patterns ?? []).map((source) => new RegExp(source, 'g'))
   const keys = options.keys ?? []
   const userNames = createUserSecretNames(keys)

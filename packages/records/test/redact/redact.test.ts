@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { formatProblem } from 'holdfast/internal'
 import { describe, expect, it } from 'vitest'
 import { makeRedactor, redactProblems } from '../../src/redact/redact.js'
 
@@ -294,18 +295,18 @@ describe('patterns', () => {
 
   it.each([
     ['(', 'Unterminated group'],
-    ['', 'takes a regular expression'],
-    ['x*', 'matches an empty text'],
+    ['', 'expected a regular expression'],
+    ['x*', 'matches no empty text'],
     ['(a+)+$', 'a repetition inside a repetition'],
     ['(?:a|a)*b', 'a repetition inside a repetition'],
     ['(\\w|\\d)+x', 'a repetition inside a repetition'],
     ['((ab)*c){2,}', 'a repetition inside a repetition'],
-    ['x'.repeat(2000), 'takes at most 1000'],
+    ['x'.repeat(2000), 'expected at most 1000'],
   ])('that are not valid are reported: %s', (pattern, said) => {
     expect(redactProblems({ patterns: ['fine', pattern] })).toEqual([
-      expect.stringMatching(/^redact\.patterns\.1: /),
+      expect.objectContaining({ path: 'redact.patterns.1', code: 'invalid' }),
     ])
-    expect(redactProblems({ patterns: [pattern] })[0]).toContain(said)
+    expect(redactProblems({ patterns: [pattern] }).map(formatProblem)[0]).toContain(said)
     expect(() => makeRedactor({ patterns: [pattern] })).toThrow(
       expect.objectContaining({ code: 'INVALID_OPTIONS' }),
     )

@@ -90,14 +90,14 @@ export class BreakerRegistry {
   }
 
   private parseSettings(id: string, options: BreakerOptions): BreakerSettings {
-    const problems: string[] = []
     const base = { ...BREAKER_DEFAULTS, clock: this.options.clock, id }
-    return parseBreakerOptions('', options, base, problems)
+    // The config was checked before, so there are no problems.
+    return parseBreakerOptions('', options, base, [])
   }
 }
 
 const SETTING_NAMES = Object.keys(BREAKER_DEFAULTS).filter(
-  (key) => key !== 'failureOn' && key !== 'counted',
+  (key) => key !== 'failureOn',
 ) as (keyof BreakerSettings)[]
 
 const isSameSettings = (a: BreakerSettings, b: BreakerSettings) =>

@@ -1,4 +1,5 @@
 import { HoldfastError } from 'holdfast'
+import { createOptionsError, createProblem, type OptionProblem } from 'holdfast/internal'
 
 /** The maximum depth of a payload. Real data is never nested this deeply, and recursion would exhaust the stack. */
 const MAX_DEPTH = 500
@@ -17,24 +18,32 @@ function nonJsonName(value: unknown): string | undefined {
   return tag === 'Object' ? undefined : `a value of type ${tag}`
 }
 
-/** Describes why a value cannot be JSON, starting with the path; undefined where it can. */
-function findProblem(input: unknown, path: string, key: string, ancestors: object[]): string | undefined {
+const jsonProblem = (path: string, got: string, expected = 'JSON') =>
+  createProblem(path, 'invalid', expected, got)
+
+/** The problem of a value that cannot be JSON; undefined where it can. */
+function findProblem(
+  input: unknown,
+  path: string,
+  key: string,
+  ancestors: object[],
+): OptionProblem | undefined {
   let value = input
   const own = (value as { toJSON?: unknown } | null | undefined)?.toJSON
   if (typeof own === 'function') value = own.call(value, key)
   const nonJson = nonJsonName(value)
-  if (nonJson !== undefined) return `${path}: expected JSON, got ${nonJson}`
+  if (nonJson !== undefined) return jsonProblem(path, nonJson)
   if (typeof value !== 'object' || value === null) return undefined
-  if (ancestors.includes(value)) return `${path}: expected JSON, got a circular reference`
+  if (ancestors.includes(value)) return jsonProblem(path, 'a circular reference')
   if (ancestors.length >= MAX_DEPTH)
-    return `${path.slice(0, 40)}…: expected at most ${MAX_DEPTH} levels, got more`
+    return jsonProblem(`${path.slice(0, 40)}…`, 'more', `at most ${MAX_DEPTH} levels`)
   ancestors.push(value)
-  let found: string | undefined
+  let found: OptionProblem | undefined
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length && found === undefined; index++)
       found =
         value[index] === undefined
-          ? `${path}[${index}]: expected JSON, got undefined`
+          ? jsonProblem(`${path}[${index}]`, 'undefined')
           : findProblem(value[index], `${path}[${index}]`, String(index), ancestors)
   } else {
     for (const [name, child] of Object.entries(value)) {
@@ -53,13 +62,10 @@ function findProblem(input: unknown, path: string, key: string, ancestors: objec
  * @throws INVALID_OPTIONS with the path of the value that is not JSON, PAYLOAD_TOO_LARGE
  */
 export function parsePayload(payload: unknown, operation: string, maxPayload: number): unknown {
-  const reject = (problem: string, cause?: unknown) =>
-    new HoldfastError('INVALID_OPTIONS', `the payload of ${operation} cannot be stored: ${problem}`, {
-      details: [problem],
-      ...(cause !== undefined && { cause }),
-    })
+  const reject = (problem: OptionProblem, cause?: unknown) =>
+    createOptionsError(`the payload of ${operation} cannot be stored`, [problem], cause)
   if (payload === undefined || payload === null)
-    throw reject(`payload: expected JSON other than null, got ${payload}`)
+    throw reject(jsonProblem('payload', `${payload}`, 'JSON other than null'))
   let json: string | undefined
   try {
     const problem = findProblem(payload, 'payload', '', [])
@@ -67,10 +73,10 @@ export function parsePayload(payload: unknown, operation: string, maxPayload: nu
     json = JSON.stringify(payload)
   } catch (error) {
     if (error instanceof HoldfastError) throw error
-    throw reject('payload: expected JSON, got a value that throws when it is read', error)
+    throw reject(jsonProblem('payload', 'a value that throws when it is read'), error)
   }
   if (json === undefined || json === 'null')
-    throw reject('payload: expected JSON other than null, got a value that serializes to nothing')
+    throw reject(jsonProblem('payload', 'a value that serializes to nothing', 'JSON other than null'))
   const size = Buffer.byteLength(json)
   if (size > maxPayload)
     throw new HoldfastError(

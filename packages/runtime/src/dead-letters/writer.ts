@@ -12,6 +12,7 @@ import {
 } from '@holdfast/records'
 import { isSamePayload } from '@holdfast/store'
 import { classify, HoldfastError, isHoldfastError } from 'holdfast'
+import { createOptionsError, optionProblem } from 'holdfast/internal'
 import type { CapacityMonitor } from './capacity-monitor.js'
 import { createEntry, type DeadLetterInput } from './entry.js'
 import { deadLetterId } from './id.js'
@@ -113,10 +114,13 @@ export class DeadLetterWriter {
     checkOptions(REJECTED_MESSAGE, { operation, itemId }, REQUIRED_CHECKS)
     const { maxPayload, operations } = this.options()
     if (operations !== undefined && !operations.includes(operation))
-      throw new HoldfastError(
-        'INVALID_OPTIONS',
-        `operation: expected one of dead_letters.operations (${operations.join(', ') || 'none'}), got ${JSON.stringify(operation)}`,
-      )
+      throw createOptionsError(REJECTED_MESSAGE, [
+        optionProblem(
+          'operation',
+          `one of dead_letters.operations (${operations.join(', ') || 'none'})`,
+          operation,
+        ),
+      ])
     const payload = parsePayload(input.payload, operation, maxPayload)
     const at = new Date(this.runtime.clock.wall())
     const id = deadLetterId(at, itemId, this.uniqueSuffix())

@@ -2,7 +2,9 @@ import { type Problem, parsePolicyEntry } from '@holdfast/config'
 import type { PolicyFields, RetryPolicy } from '@holdfast/records'
 import { classify, HoldfastError, type Matcher, type RetryOptions } from 'holdfast'
 import {
+  createOptionsError,
   type CompiledRetryPolicy as EnginePolicy,
+  type OptionProblem,
   parseRetryOptions,
   RETRY_DEFAULTS,
 } from 'holdfast/internal'
@@ -44,12 +46,9 @@ export function toCorePolicy(record: RetryPolicy): EnginePolicy {
     ...(matchers && { retryOn: matchers }),
     ...(record.abortExceptions && { abortOn: record.abortExceptions }),
   }
-  const problems: string[] = []
+  const problems: OptionProblem[] = []
   const policy = parseRetryOptions(options, RETRY_DEFAULTS, problems)
-  if (problems.length > 0)
-    throw new HoldfastError('INVALID_OPTIONS', `policy ${record.id}: ${problems.join('; ')}`, {
-      details: problems,
-    })
+  if (problems.length > 0) throw createOptionsError(`policy ${record.id}`, problems)
   return policy
 }
 

@@ -1,6 +1,6 @@
 import { deepCopy } from '@holdfast/records'
-import { HoldfastError, type RetryOptions } from 'holdfast'
-import { parseRetryOptions } from 'holdfast/internal'
+import type { RetryOptions } from 'holdfast'
+import { createOptionsError, type OptionProblem, parseRetryOptions } from 'holdfast/internal'
 import type { CompiledPolicy } from './compiled-operation.js'
 
 /** The `retry` options of a call at its start. Each policy is compiled with them once. */
@@ -68,11 +68,8 @@ function mergeRetryOptions(
   retry: RetryOptions | false,
 ): CompiledPolicy['policy'] {
   if (retry === false) return { ...policy, maxAttempts: 1 }
-  const problems: string[] = []
+  const problems: OptionProblem[] = []
   const read = parseRetryOptions(retry, policy, problems)
-  if (problems.length > 0)
-    throw new HoldfastError('INVALID_OPTIONS', `the call cannot be made: ${problems.join('; ')}`, {
-      details: problems,
-    })
+  if (problems.length > 0) throw createOptionsError('the call cannot be made', problems)
   return read
 }

@@ -11,7 +11,7 @@ import {
   type OptionCheck,
   validDate,
 } from '@holdfast/records'
-import { HoldfastError } from 'holdfast'
+import { createOptionsError, createProblem } from 'holdfast/internal'
 import type { AttemptRing } from './attempt-ring.js'
 import type { LabelledValues } from './labelled-values.js'
 import { quantiles } from './latency-sketches.js'
@@ -199,6 +199,7 @@ export function checkWindow(range: unknown): { from: Date; to: Date } {
   checkOptions('a window cannot be queried', range ?? {}, { from: validDate, to: validDate })
   const { from, to } = range as { from: Date; to: Date }
   if (from <= to) return { from, to }
-  const problem = `to: expected a Date at or after from (${from.toISOString()}), got ${to.toISOString()}`
-  throw new HoldfastError('INVALID_OPTIONS', `a window cannot be queried: ${problem}`, { details: [problem] })
+  throw createOptionsError('a window cannot be queried', [
+    createProblem('to', 'conflict', `a Date at or after from (${from.toISOString()})`, to.toISOString()),
+  ])
 }

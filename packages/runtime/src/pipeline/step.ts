@@ -1,4 +1,5 @@
-import { type Attempt, HoldfastError } from 'holdfast'
+import type { Attempt } from 'holdfast'
+import { createOptionsError, createProblem, type OptionProblem, optionProblem } from 'holdfast/internal'
 import type { CallOptions } from '../api-types.js'
 
 /** The second argument of a step. */
@@ -50,33 +51,37 @@ const isNonEmptyString = (value: unknown) => typeof value === 'string' && value 
 
 /** @throws INVALID_OPTIONS that lists all problems of the steps */
 export function parseSteps(input: readonly Step[]): readonly NamedStep[] {
-  const problems: string[] = []
+  const problems: OptionProblem[] = []
   if (!Array.isArray(input) || input.length === 0)
-    problems.push('steps: expected a list of at least one step')
+    problems.push(optionProblem('steps', 'an array of at least one step', input))
   const seen = new Map<string, number>()
   for (const [index, step] of (Array.isArray(input) ? (input as readonly Step[]) : []).entries()) {
     const path = `steps[${index}]`
     if (typeof step !== 'object' || step === null) {
-      problems.push(`${path}: expected an object with an operation and a function run`)
+      problems.push(optionProblem(path, 'an object with an operation and a function run', step))
       continue
     }
     const name = step.name || step.operation
     if (!isNonEmptyString(step.operation))
-      problems.push(`${path}.operation: expected a string that is not empty`)
+      problems.push(optionProblem(`${path}.operation`, 'a string that is not empty', step.operation))
     if (step.name !== undefined && typeof step.name !== 'string')
-      problems.push(`${path}.name: expected a string`)
-    if (typeof step.run !== 'function') problems.push(`${path}.run: expected a function`)
+      problems.push(optionProblem(`${path}.name`, 'a string', step.name))
+    if (typeof step.run !== 'function') problems.push(optionProblem(`${path}.run`, 'a function', step.run))
     if (step.fallback !== undefined && typeof step.fallback !== 'function')
-      problems.push(`${path}.fallback: expected a function`)
+      problems.push(optionProblem(`${path}.fallback`, 'a function', step.fallback))
     const first = seen.get(name)
     if (first !== undefined && isNonEmptyString(name))
-      problems.push(`${path}.name: expected a unique name, got ${JSON.stringify(name)} like steps[${first}]`)
+      problems.push(
+        createProblem(
+          `${path}.name`,
+          'conflict',
+          'a unique name',
+          `${JSON.stringify(name)} like steps[${first}]`,
+        ),
+      )
     else seen.set(name, index)
   }
-  if (problems.length > 0)
-    throw new HoldfastError('INVALID_OPTIONS', `a pipeline cannot be created: ${problems.join('; ')}`, {
-      details: problems,
-    })
+  if (problems.length > 0) throw createOptionsError('a pipeline cannot be created', problems)
   return input.map((step) => ({
     ...step,
     name: step.name || step.operation,

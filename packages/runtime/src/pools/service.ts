@@ -9,7 +9,8 @@ import {
   type RuntimeContext,
   removeMember,
 } from '@holdfast/config'
-import { HoldfastError, type Member, type Pool } from 'holdfast'
+import type { Member, Pool } from 'holdfast'
+import { createOptionsError, createProblem } from 'holdfast/internal'
 import type { MemberUpdate, NewMember, PoolMemberStatus, PoolService } from '../api-types.js'
 import type { Configuration } from '../config/configuration.js'
 import type { PoolManager } from './pool-manager.js'
@@ -49,11 +50,15 @@ export class Pools implements PoolService {
     const { config } = this
     const { id = defaultMemberId(input), ...rest } = input
     if (typeof id !== 'string' || id === '')
-      throw createOptionError('id: expected a string that is not empty')
+      throw createOptionError('id', 'a string that is not empty', formatValue(id))
     const problem = idProblem(id)
-    if (problem !== undefined) throw createOptionError(`id: ${problem}`)
+    if (problem !== undefined) throw createOptionError('id', problem.expected, problem.got)
     if (pool.members().some((member) => member.id === id))
-      throw createOptionError(`id: the pool ${poolId} already has a member ${JSON.stringify(id)}`)
+      throw createOptionError(
+        'id',
+        `an id that no other member of the pool ${poolId} has`,
+        JSON.stringify(id),
+      )
     await config.changeLayer(
       (layer) =>
         addMember(layer, poolId, config.filedMembers(poolId), { ...rest, id } as MemberChange & {
@@ -132,8 +137,8 @@ export class Pools implements PoolService {
       .members()
       .find((one) => one.id === id)
     if (member !== undefined) return member
-    const name = typeof id === 'string' && idProblem(id) !== undefined ? 'of that id' : formatValue(id)
-    throw createOptionError(`member: the pool ${poolId} has no member ${name}`)
+    const name = typeof id === 'string' && idProblem(id) !== undefined ? 'another id' : formatValue(id)
+    throw createOptionError('member', `a member of the pool ${poolId}`, name)
   }
 }
 
@@ -142,20 +147,22 @@ type Mode = 'in_use' | 'draining' | 'disabled'
 /** Whether a member is in use after an update; undefined where the update does not change that. */
 function modeAfter({ enabled, draining }: MemberUpdate, status: PoolMemberStatus): Mode | undefined {
   if (enabled === true && draining === true)
-    throw createOptionError('draining: expected a member that is enabled or draining, got both')
+    throw createOptionError('draining', 'a member that is enabled or draining', 'both')
   if (enabled === false) return 'disabled'
   if (draining === true) return 'draining'
   if (enabled === true) return 'in_use'
   return draining === false && status !== 'disabled' ? 'in_use' : undefined
 }
 
-const createOptionError = (problem: string) =>
-  new HoldfastError('INVALID_OPTIONS', `a member of a pool cannot be changed: ${problem}`, {
-    details: [problem],
-  })
+const createOptionError = (path: string, expected: string, got: string) =>
+  createOptionsError('a member of a pool cannot be changed', [createProblem(path, 'invalid', expected, got)])
 
 /** The id of a member without one. A url that is not valid is not shown, because it may contain a password. */
 function defaultMemberId(input: NewMember): string {
   if (typeof input?.url === 'string' && URL.canParse(input.url)) return new URL(input.url).host
-  throw createOptionError('url: expected a url that begins with http://, https://, socks5:// or socks5h://')
+  throw createOptionError(
+    'url',
+    'a url that begins with http://, https://, socks5:// or socks5h://',
+    'another value',
+  )
 }

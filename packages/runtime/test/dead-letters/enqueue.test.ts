@@ -184,9 +184,9 @@ describe('what is handed in', () => {
       queue.enqueue({ operation: '', itemId: 7 as never, payload: 1, idempotencyKey: 7 as never }),
     )
     expect(code).toBe('INVALID_OPTIONS')
-    expect(message).toContain('operation: got an empty text')
-    expect(message).toContain('itemId: got 7')
-    expect(message).toContain('idempotencyKey: got 7')
+    expect(message).toContain('operation: expected a string that is not empty, got ""')
+    expect(message).toContain('itemId: expected a string that is not empty, got 7')
+    expect(message).toContain('idempotencyKey: expected a string')
     expect((await refusal(queue.enqueue(undefined as never))).code).toBe('INVALID_OPTIONS')
   })
 

@@ -65,7 +65,9 @@ describe('handlers from a module', () => {
 describe('a handler', () => {
   it('is a function for an operation', async () => {
     const { queue } = await setup()
-    expect(() => queue.handle('', 7 as never)).toThrow(/operation: got an empty text.*handler: got 7/)
+    expect(() => queue.handle('', 7 as never)).toThrow(
+      /operation: expected a string that is not empty, got "".*handler: expected a function, got 7/,
+    )
   })
 
   it('takes the place of an earlier one', async () => {

@@ -202,7 +202,7 @@ describe('a batch', () => {
     }
     const { code, message } = await refusal(queue.replayBatch(wrong as never))
     expect(code).toBe('INVALID_OPTIONS')
-    for (const name of Object.keys(wrong)) expect(message).toContain(`${name}: got`)
+    for (const name of Object.keys(wrong)) expect(message).toContain(`${name}: expected`)
   })
 
   it('leaves what a full bulkhead refused for another time', async () => {

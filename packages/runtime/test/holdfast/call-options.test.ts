@@ -68,17 +68,23 @@ describe('what is misspelt', () => {
     const { hf } = await start(MAPPED)
     const run = hf.run.bind(hf) as unknown as (...args: unknown[]) => Promise<unknown>
     const fn = () => 1
-    await expect(run(5, fn)).rejects.toMatchObject(message('operation: got 5, takes a name'))
-    await expect(run(undefined, fn)).rejects.toMatchObject(message('operation: got undefined'))
-    await expect(run('', fn)).rejects.toMatchObject(message('operation: got an empty text'))
-    await expect(run('a', 5)).rejects.toMatchObject(message('fn: got 5, takes a function'))
-    await expect(run('a', fn, 5)).rejects.toMatchObject(message('got 5, takes an object'))
+    await expect(run(5, fn)).rejects.toMatchObject(
+      message('operation: expected a name such as browser.save, got 5'),
+    )
+    await expect(run(undefined, fn)).rejects.toMatchObject(
+      message('operation: expected a name such as browser.save, got undefined'),
+    )
+    await expect(run('', fn)).rejects.toMatchObject(
+      message('operation: expected a name such as browser.save, got ""'),
+    )
+    await expect(run('a', 5)).rejects.toMatchObject(message('fn: expected a function, got 5'))
+    await expect(run('a', fn, 5)).rejects.toMatchObject(message('expected an object, got 5'))
     await expect(run('a', fn, { contxt: {} })).rejects.toMatchObject(
-      message('contxt: there is no such option'),
+      message('got an unknown option (did you mean context?)'),
     )
     await expect(run('a', fn, { contxt: {} })).rejects.toMatchObject(message('did you mean context?'))
     await expect(run('a', fn, { service: 5, itemId: {} })).rejects.toMatchObject({
-      details: ['itemId: got an object, takes a text', 'service: got 5, takes a text'],
+      details: ['itemId: expected a string, got an object', 'service: expected a string, got 5'],
     })
     expect(await run('a', fn, { itemId: '', context: undefined, payload: null, signal: undefined })).toBe(1)
   })
@@ -86,7 +92,7 @@ describe('what is misspelt', () => {
   it('in a guard is told when the guard is made', async () => {
     const { hf } = await start(MAPPED)
     const guard = hf.guard.bind(hf) as unknown as (...args: unknown[]) => unknown
-    expect(() => guard(5)).toThrow('operation: got 5')
+    expect(() => guard(5)).toThrow('operation: expected a name such as browser.save, got 5')
     expect(() => guard('a', { polcy: 'once' })).toThrow('did you mean policy?')
     expect(await hf.guard('web.load', { name: 'x' }).run(() => 1)).toBe(1)
   })
@@ -95,15 +101,15 @@ describe('what is misspelt', () => {
     const { hf } = await start({ policies: { twice: { maxAttempts: 2, backoffType: 'immediate' } } })
     const guard = hf.guard('twice', { context: { a: 1 }, correlationId: 'c' })
     const run = guard.run.bind(guard) as unknown as (...args: unknown[]) => Promise<unknown>
-    await expect(run(() => 1, null)).rejects.toMatchObject(message('got null, takes an object'))
+    await expect(run(() => 1, null)).rejects.toMatchObject(message('expected an object, got null'))
     await expect(run(() => 1, { contxt: {} })).rejects.toMatchObject(message('did you mean context?'))
     const fail = () => Promise.reject(refused())
     await run(fail, { context: { b: 2 }, correlationId: undefined, itemId: '7', payload: 5 }).catch(() => {})
     expect((await hf.sessions.list()).items).toMatchObject([{ context: { b: 2 }, correlationId: 'c' }])
     expect((await hf.deadLetters.list()).items).toMatchObject([{ itemId: '7', originalPayload: 5 }])
     for (const wrong of [undefined, 5, {}]) {
-      expect(() => guard.on(wrong as never)).toThrow('takes a function')
-      expect(() => guard.wrap(wrong as never)).toThrow('takes a function')
+      expect(() => guard.on(wrong as never)).toThrow('expected a function')
+      expect(() => guard.wrap(wrong as never)).toThrow('expected a function')
     }
     expect(await guard.run(() => 'heard')).toBe('heard')
   })
@@ -142,15 +148,15 @@ describe('what is misspelt', () => {
       [hf.breakers.list({ sate: 'open' } as never), 'did you mean state?'],
       [
         hf.breakers.list({ state: 'opened' as never }),
-        'state: got "opened", takes closed, open or half_open',
+        'state: expected closed, open or half_open, got "opened"',
       ],
       [hf.breakers.ids({ pol: 'x' } as never), 'did you mean pool?'],
       [hf.metrics.timeseries({ hour: 3 } as never), 'did you mean hours?'],
-      [hf.metrics.timeseries({ step: 'week' as never }), 'step: got "week", takes'],
-      [hf.metrics.byMember({ step: 'day' } as never), 'step: there is no such option'],
+      [hf.metrics.timeseries({ step: 'week' as never }), 'got "week"'],
+      [hf.metrics.byMember({ step: 'day' } as never), 'got an unknown option'],
       [
         hf.metrics.window({ from: new Date(0), to: new Date(1), step: 'day' } as never),
-        'step: there is no such',
+        'got an unknown option',
       ],
     ]
     for (const [answer, text] of asked) await expect(answer).rejects.toMatchObject(message(text))
@@ -160,13 +166,15 @@ describe('what is misspelt', () => {
 
   it('in what a function takes is told', async () => {
     expect(() => makeRedactor({ key: ['pin'] } as never)).toThrow('did you mean keys?')
-    expect(() => makeRedactor({ keys: 'pin' } as never)).toThrow('keys: got "pin", takes a list of texts')
+    expect(() => makeRedactor({ keys: 'pin' } as never)).toThrow(
+      'keys: expected an array of strings, got "pin"',
+    )
     expect(() => makeRedactor({ patterns: [5] } as never)).toThrow(
-      'patterns: got an array, takes a list of texts',
+      'patterns: expected an array of strings, got',
     )
     expect(() => parseConfig('version: "1.1.0"', { fromat: 'json' } as never)).toThrow('did you mean format?')
     expect(() => parseConfig('version: "1.1.0"', { format: 'toml' } as never)).toThrow(
-      'format: got "toml", takes',
+      'format: expected yaml or json, got "toml"',
     )
     await expect(migrateRecords('', { writ: () => {} } as never)).rejects.toMatchObject(
       message('did you mean write?'),

@@ -104,7 +104,7 @@ describe('a series', () => {
     const metrics = new Metrics(handClock())
     const refusal = expect.objectContaining({
       code: 'INVALID_OPTIONS',
-      message: expect.stringContaining('takes a whole number from 1'),
+      message: expect.stringContaining('expected a whole number from 1'),
     })
     expect(() => metrics.timeseries({ hours })).toThrow(refusal)
     expect(() => metrics.byMember({ hours })).toThrow(refusal)
@@ -225,8 +225,8 @@ describe('a window', () => {
   })
 
   it.each([
-    [undefined, 'from: got undefined, takes a Date; to: got undefined, takes a Date'],
-    [{ from: new Date(Number.NaN), to: new Date(0) }, 'from: got Invalid Date, takes a Date'],
+    [undefined, 'from: expected a valid Date, got undefined; to: expected a valid Date, got undefined'],
+    [{ from: new Date(Number.NaN), to: new Date(0) }, 'from: expected a valid Date, got an object'],
     [{ from: new Date(1), to: new Date(0) }, 'expected a Date at or after from'],
   ])('refuses %o', (range, said) => {
     expect(() => new Metrics(handClock()).window(range as never)).toThrow(

@@ -493,11 +493,13 @@ describe('a pipeline', () => {
     const pipeline = pipelines.createPipeline([{ operation: 'a', run: () => 1 }])
     await expect(pipeline.run(7 as never)).rejects.toMatchObject({
       code: 'INVALID_OPTIONS',
-      message: 'a pipeline cannot run: items: got 7, takes a list, or anything to iterate over',
+      message: 'a pipeline cannot run: items: expected a list, or anything to iterate over, got 7',
     })
-    await expect(pipeline.run(undefined as never)).rejects.toThrow('items: got undefined, takes a list')
+    await expect(pipeline.run(undefined as never)).rejects.toThrow(
+      'items: expected a list, or anything to iterate over, got undefined',
+    )
     await expect(pipeline.run([], { concurrency: 0, itemId: 'id' } as never)).rejects.toThrow(
-      /concurrency: got 0.*itemId: got "id"/,
+      /concurrency: expected .*, got 0.*itemId: expected .*, got "id"/,
     )
     expect(await pipeline.run([])).toEqual({ succeeded: 0, failed: 0, skipped: 0, items: [] })
   })

@@ -103,10 +103,13 @@ describe('old sessions', () => {
 
   it.each([
     [{ attempts: [{ ...failed, attempt_number: 0 }, good] }, 'attempts.0.attempt_number: '],
-    [{ attempts: [failed, { ...failed, attempt_number: 2 }] }, 'success: got true, but no attempt succeeded'],
-    [{ total_attempts: 5 }, 'total_attempts: got 5, but there are 2 attempts'],
-    [{ end_time: undefined, total_attempts: 4 }, 'total_attempts: got 4, but there are 2 attempts'],
-    [{ retry_count: 4 }, 'retry_count: got 4, takes 1, one less than total_attempts'],
+    [
+      { attempts: [failed, { ...failed, attempt_number: 2 }] },
+      'success: expected false, because no attempt succeeded, got true',
+    ],
+    [{ total_attempts: 5 }, 'total_attempts: expected 2, the number of attempts, got 5'],
+    [{ end_time: undefined, total_attempts: 4 }, 'total_attempts: expected 2, the number of attempts, got 4'],
+    [{ retry_count: 4 }, 'retry_count: expected 1, one less than total_attempts, got 4'],
   ])('that contradict themselves are rejected, and the reason is said: %j', async (change, said) => {
     expect(await read(change)).toContain(`sessions: ${said}`)
   })

@@ -1,7 +1,12 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Actor, ValueStore } from '@holdfast/runtime'
-import { HoldfastError } from 'holdfast'
-import { systemClock } from 'holdfast/internal'
+import {
+  createOptionsError,
+  createProblem,
+  type OptionProblem,
+  optionProblem,
+  systemClock,
+} from 'holdfast/internal'
 import { z } from 'zod'
 import { type Caller, ROLES, type Role } from '../roles.js'
 import type { HoldfastLike } from '../runtime-api.js'
@@ -79,19 +84,15 @@ export async function createToken(
   options: { name: string; role: Role; now?: Date | undefined } & Actor,
 ): Promise<{ token: string } & TokenInfo> {
   const { name, role, by, reason } = options
-  const problems: string[] = []
+  const problems: OptionProblem[] = []
   if (typeof name !== 'string' || !/^[\w.@-]{1,64}$/.test(name))
-    problems.push(
-      `name: expected 1 to 64 letters, digits, _ . @ or -, got ${JSON.stringify(name)?.slice(0, 80)}`,
-    )
+    problems.push(optionProblem('name', '1 to 64 letters, digits, _ . @ or -', name))
   else if ((await values.get(TOKEN_KEY_PREFIX + name)) !== undefined)
-    problems.push(`name: token ${name} already exists; revoke it first, or choose another name`)
-  if (!ROLES.includes(role))
-    problems.push(`role: expected one of ${ROLES.join(', ')}, got ${JSON.stringify(role)}`)
-  if (problems.length > 0)
-    throw new HoldfastError('INVALID_OPTIONS', `invalid token: ${problems.join('; ')}`, {
-      details: problems,
-    })
+    problems.push(
+      createProblem('name', 'conflict', 'a name that no other token has', `${name}, which already exists`),
+    )
+  if (!ROLES.includes(role)) problems.push(optionProblem('role', `one of ${ROLES.join(', ')}`, role))
+  if (problems.length > 0) throw createOptionsError('invalid token', problems)
   const token = `hft_${randomBytes(TOKEN_BYTES).toString('base64url')}`
   const createdAt = options.now ?? new Date(systemClock.wall())
   const stored: StoredToken = {

@@ -1,4 +1,5 @@
 import { type HoldfastError, isHoldfastError } from 'holdfast'
+import { formatProblem, type OptionProblem } from 'holdfast/internal'
 import type { Context } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import { ApiError, retryAfterHeader } from './api-error.js'
@@ -8,18 +9,18 @@ import { type FieldProblem, fieldError } from './validation.js'
 /** Whether an error of the runtime is about the input of a request. */
 const isInputError = (error: HoldfastError): boolean => HTTP_STATUS_BY_CODE[error.code] === 400
 
-/** The problems of an error of the runtime. Errors without `problems` list them as lines `path: message`. */
+/** The problems of an error of the runtime, worded for a response. */
 export function problemsOf(error: HoldfastError): FieldProblem[] {
   const { problems, details = [error.message] } = error as HoldfastError & {
-    problems?: readonly FieldProblem[]
+    problems?: readonly (FieldProblem | OptionProblem)[]
   }
-  return (
-    problems?.map((problem) => ({ ...problem })) ??
-    details.map((line) => {
-      const [, path = '', message = line] = /^([\w$?.[\]-]+): (.+)$/s.exec(line) ?? []
-      return { path, message }
-    })
-  )
+  return problems === undefined
+    ? details.map((message) => ({ path: '', message }))
+    : problems.map((problem) =>
+        'message' in problem
+          ? { ...problem }
+          : { path: problem.path, message: formatProblem({ ...problem, path: '' }) },
+      )
 }
 
 /** The statuses with which Retry-After is sent. */

@@ -1,5 +1,6 @@
 import type { RetryAttempt } from '@holdfast/runtime'
 import { type Attempt, type Clock, isHoldfastError } from 'holdfast'
+import { isRetryableStatus } from 'holdfast/internal'
 import { redactText } from '../http/redact.js'
 import type { IncomingResponse } from './send.js'
 
@@ -17,8 +18,7 @@ export class TransientStatusError extends Error {
   }
 }
 
-const isTransient = (status: number) =>
-  [408, 425, 429].includes(status) || (status >= 500 && status !== 501 && status !== 505)
+const isTransient = (status: number) => isRetryableStatus(status) && status !== 501 && status !== 505
 
 /** Records the attempts of one request, for requests that have no session. */
 export class RequestAttemptLog {

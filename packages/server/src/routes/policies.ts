@@ -1,6 +1,7 @@
 import { policyCodec, type RetryPolicy } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import { isHoldfastError } from 'holdfast'
+import { isRetryableStatus, RETRYABLE_STATUS } from 'holdfast/internal'
 import { problemsOf } from '../http/error-handler.js'
 import { assertPreconditions, createEtag } from '../http/etag.js'
 import { paginate } from '../http/page.js'
@@ -12,11 +13,7 @@ import { knownTag, NOT_MODIFIED, preconditions } from './preconditions.js'
 import type { Routes } from './routes.js'
 import { idParam, pageSchema, pagingParams, policyFields, recordSchemas } from './schemas.js'
 
-const retryableStatus = z
-  .int()
-  .refine((status) => [408, 425, 429].includes(status) || (status >= 500 && status <= 599), {
-    error: expecting('408, 425, 429 or a status from 500 to 599'),
-  })
+const retryableStatus = z.int().refine(isRetryableStatus, { error: expecting(RETRYABLE_STATUS) })
 
 const { bulkhead, hedge, budget } = policyFields.shape
 

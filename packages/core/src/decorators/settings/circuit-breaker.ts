@@ -2,6 +2,8 @@ import { BREAKER_DEFAULTS, type BreakerOptions, parseBreakerOptions } from '../.
 import { classify, compileMatchers, type Matcher, matcherProblems } from '../../classify/index.js'
 import type { Duration } from '../../duration.js'
 import {
+  createProblem,
+  type OptionProblem,
   type OptionSpec,
   parseOptions,
   positiveDuration,
@@ -58,8 +60,8 @@ const REQUIRED_TOGETHER: { readonly [name: string]: BreakerOptions } = {
 }
 
 /** The problems of the settings of a breaker. */
-export function breakerProblems(input: object, path: string): string[] {
-  const problems: string[] = []
+export function breakerProblems(input: object, path: string): OptionProblem[] {
+  const problems: OptionProblem[] = []
   const [microprofile, breaker] = splitVocabularies(input)
   parseOptions(path, microprofile, {}, MICROPROFILE_SPEC, problems)
   parseBreakerOptions(path, breaker, BREAKER_DEFAULTS, problems)
@@ -67,12 +69,19 @@ export function breakerProblems(input: object, path: string): string[] {
     problems.push(...matcherProblems(`${path}.${name}`, microprofile[name] ?? []))
   for (const [name, alias] of Object.entries(OPTION_ALIASES))
     if (name in microprofile && alias in breaker)
-      problems.push(`${path}.${name}: expected either ${name} or ${alias}, which mean the same, got both`)
+      problems.push(
+        createProblem(
+          `${path}.${name}`,
+          'conflict',
+          `either ${name} or ${alias}, which mean the same`,
+          'both',
+        ),
+      )
   return problems
 }
 
 /** The problems of a single setting. */
-export const breakerProblem = (name: string, value: unknown, path: string): string[] =>
+export const breakerProblem = (name: string, value: unknown, path: string): OptionProblem[] =>
   breakerProblems({ ...REQUIRED_TOGETHER[name], [name]: value }, path)
 
 /** Converts settings to breaker options with the defaults of MicroProfile; later layers override earlier ones. */

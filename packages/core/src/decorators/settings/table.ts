@@ -1,5 +1,13 @@
 import { matcherProblems } from '../../classify/index.js'
-import { defaultsOf, type OptionSpec, optionProblem, parseOptions, requireAtLeast } from '../../options.js'
+import {
+  createProblem,
+  defaultsOf,
+  type OptionProblem,
+  type OptionSpec,
+  optionProblem,
+  parseOptions,
+  requireAtLeast,
+} from '../../options.js'
 import { BULKHEAD_SPEC, type BulkheadSettings } from './bulkhead.js'
 import {
   BREAKER_SETTING_NAMES,
@@ -31,15 +39,26 @@ const DECORATOR_SPECS = {
   Bulkhead: BULKHEAD_SPEC,
 }
 
-const DECORATOR_NAMES = [...Object.keys(DECORATOR_SPECS), 'CircuitBreaker'].toSorted()
+const settingNames = (names: object) => ['enabled', ...Object.keys(names)]
+
+/** The settings that an override of each decorator can have. */
+export const SETTING_NAMES: { readonly [K in DecoratorName]: readonly string[] } = {
+  Retry: settingNames(RETRY_SETTINGS_SPEC),
+  CircuitBreaker: ['enabled', ...BREAKER_SETTING_NAMES],
+  Timeout: settingNames(TIMEOUT_SPEC),
+  Fallback: settingNames(FALLBACK_SPEC),
+  Bulkhead: settingNames(BULKHEAD_SPEC),
+}
+
+const DECORATOR_NAMES = Object.keys(SETTING_NAMES).toSorted()
 
 /** The settings that are lists of matchers. */
 const MATCHER_SETTINGS = ['retryOn', 'abortOn', 'applyOn', 'skipOn'] as const
 
 /** The problems of the settings of a decorator. */
-export function settingProblems(kind: DecoratorName, input: object): string[] {
+export function settingProblems(kind: DecoratorName, input: object): OptionProblem[] {
   if (kind === 'CircuitBreaker' && Object(input) === input) return breakerProblems(input, kind)
-  const problems: string[] = []
+  const problems: OptionProblem[] = []
   const spec: OptionSpec = DECORATOR_SPECS[kind as keyof typeof DECORATOR_SPECS] ?? {}
   const settings = parseOptions(
     kind,
@@ -56,22 +75,27 @@ export function settingProblems(kind: DecoratorName, input: object): string[] {
   }
   if (kind === 'Fallback' && (settings.fallbackMethod === undefined) === (settings.value === undefined))
     problems.push(
-      `Fallback: expected either a function or a fallbackMethod, got ${settings.value === undefined ? 'neither' : 'both'}`,
+      createProblem(
+        'Fallback',
+        'conflict',
+        'either a function or a fallbackMethod',
+        settings.value === undefined ? 'neither' : 'both',
+      ),
     )
   return problems
 }
 
 /** The problems of an override of one setting; `enabled` is a setting of every decorator. */
-export function overrideProblems(key: string, kind: string, name: string, value: unknown): string[] {
+export function overrideProblems(key: string, kind: string, name: string, value: unknown): OptionProblem[] {
   const path = `overrides[${JSON.stringify(key)}]`
   if (!DECORATOR_NAMES.includes(kind))
     return [optionProblem(path, `one of the decorators ${DECORATOR_NAMES.join(', ')}`, kind)]
   const spec: OptionSpec = DECORATOR_SPECS[kind as keyof typeof DECORATOR_SPECS] ?? {}
-  const names = ['enabled', ...(kind === 'CircuitBreaker' ? BREAKER_SETTING_NAMES : Object.keys(spec))]
+  const names = SETTING_NAMES[kind as DecoratorName]
   if (!names.includes(name)) return [optionProblem(path, `one of ${names.join(', ')} for ${kind}`, name)]
   if (name === 'enabled') return typeof value === 'boolean' ? [] : [optionProblem(path, 'a boolean', value)]
   if (kind === 'CircuitBreaker') return breakerProblem(name, value, path)
-  const problems: string[] = []
+  const problems: OptionProblem[] = []
   parseOptions(path, { [name]: value }, {}, spec, problems)
   if (problems.length === 0 && MATCHER_SETTINGS.includes(name as never))
     problems.push(...matcherProblems(path, value))
