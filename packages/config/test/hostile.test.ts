@@ -5,6 +5,7 @@ import { lines, refused, wrong } from './read.js'
 const said = (text: string): string => lines(checkConfig(text, { env: {} }).problems).join('\n')
 
 test.each([
+  ['a text of more than 16 MiB', '#'.repeat(16 * 1024 * 1024 + 1), 'expected at most 16777216 characters'],
   ['brackets without end', '['.repeat(200_000), 'nested too deeply'],
   ['braces without end', '{a: '.repeat(100_000), 'nested too deeply'],
   ['lists in lists on one line', '- '.repeat(100_000), 'nested too deeply'],

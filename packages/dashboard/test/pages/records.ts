@@ -11,6 +11,19 @@ inBrowser('the errors, audit and settings pages', () => {
     await page.getByRole('list', { name: 'Timeline of attempts and waits' }).waitFor()
   })
 
+  it('shows markup in a recorded error as text', async () => {
+    const { page, house } = await openTab('/errors')
+    const markup = '<img src="none.png" alt="injected" onerror="document.title = `injected`">'
+    await house.hf.run('injection', () => Promise.reject(new TypeError(markup))).catch(() => {})
+    await page.reload()
+    const link = page.getByRole('row').filter({ hasText: markup }).getByRole('link').first()
+    await link.click()
+    await page.getByRole('list', { name: 'Timeline of attempts and waits' }).waitFor()
+    await page.getByText(markup).first().waitFor()
+    expect(await page.getByAltText('injected').count()).toBe(0)
+    expect(await page.title()).not.toContain('injected')
+  })
+
   it('lists audit records with actor and reason', async () => {
     const { page } = await openTab('/audit?action=breaker.trip')
     const row = page.getByRole('row', { name: /breaker\.trip/ })

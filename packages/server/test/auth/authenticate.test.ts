@@ -114,6 +114,15 @@ describe('with a token in the store', () => {
     },
   )
 
+  test.each(['token', 'access_token', 'authorization'])(
+    'a valid token in the query parameter %s is ignored',
+    async (parameter) => {
+      const { hf, ask } = await open()
+      const { token } = await createToken(hf, { name: 'ann', role: 'viewer' })
+      expect(await ask('GET', `/api/v1/policies?${parameter}=${token}`)).toMatchObject({ status: 401 })
+    },
+  )
+
   test('a valid token is accepted from any host and page', async () => {
     const { hf, ask } = await open({ host: '0.0.0.0' })
     const { token } = await createToken(hf, { name: 'ann', role: 'viewer' })
