@@ -1,5 +1,6 @@
 import { type AsyncScope, runInContext } from '../async-context.js'
 import type { AttemptContext } from '../attempt/attempt.js'
+import { approximateStartTime } from '../clock.js'
 import { createDeferred, type Deferred } from '../deferred.js'
 import type { Member } from '../pool/members/member.js'
 import { sessionSequence } from '../session/session.js'
@@ -58,10 +59,11 @@ export class FirstAttempt<T> implements Deferred<T>, DeadlineEntry {
     if (tracker !== undefined) this.tracker = tracker
   }
 
-  start(startedAt: number): Promise<T> {
+  start(): Promise<T> {
     const { executor } = this
-    this.startedAt = startedAt
-    if (executor.hasDeadline) executor.firstDeadlines.add(this, startedAt)
+    const { clock } = executor.settings
+    if (executor.hasDeadline) executor.firstDeadlines.add(this, clock.now())
+    else this.startedAt = approximateStartTime(clock)
     this.tracker?.onStart(this as FirstAttempt<unknown>)
     return createDeferred(this)
   }

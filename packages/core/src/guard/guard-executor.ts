@@ -122,23 +122,16 @@ export class GuardExecutor implements Omit<Guard, 'wrap'>, Executor {
     // Up to three arguments are passed one by one, because an array of them would take a tenth of the call's time.
     function wrapped(this: unknown, a: unknown, b: unknown, c: unknown): Promise<Awaited<R>> {
       const { length } = arguments
-      if (length <= 3) return executor.start(fn as GuardedFunction, this, length, a, b, c)
-      const args = Array.prototype.slice.call(arguments)
-      return executor.start(
-        () => fn.apply(this as This, args as Args),
-        undefined,
-        0,
-        undefined,
-        undefined,
-        undefined,
-      )
+      return length <= 3
+        ? executor.start(fn as GuardedFunction, this, length, a, b, c)
+        : executor.startWithMany(fn as GuardedFunction, this, Array.prototype.slice.call(arguments))
     }
     return wrapped as (this: unknown, ...args: unknown[]) => Promise<Awaited<R>>
   }
 
   /**
    * Starts a call: with a first attempt alone where the fast path allows it, else as an execution. `argCount` is the number of
-   * arguments among `a`, `b` and `c`. A tracker is only allowed where the fast path is used.
+   * arguments among `a`, `b` and `c`. The function is small enough for V8 to compile it into its callers.
    */
   private start<T>(
     fn: GuardedFunction,
@@ -147,41 +140,26 @@ export class GuardExecutor implements Omit<Guard, 'wrap'>, Executor {
     a: unknown,
     b: unknown,
     c: unknown,
-    tracker?: FirstAttemptTracker,
   ): Promise<T> {
-    const { fastPathBreaker: breaker, settings } = this
+    const { fastPathBreaker: breaker } = this
     if (!this.useFastPath || (breaker !== undefined && breaker.currentState !== 'closed'))
       return this.startExecution(fn, self, argumentsOf(argCount, a, b, c), undefined)
     const epoch = breaker === undefined ? 0 : breaker.epoch
-    const context = argCount === TAKES_ATTEMPT ? new AttemptContext(1, tracker?.member) : undefined
-    const sequence = sessionSequence()
-    let startedAt: number
-    let tracked: FirstAttempt<T> | undefined
-    let promise: Promise<T> | undefined
-    if (this.hasDeadline || tracker !== undefined) {
-      startedAt = this.hasDeadline ? settings.clock.now() : approximateStartTime(settings.clock)
+    const context = argCount === TAKES_ATTEMPT ? new AttemptContext(1, undefined) : undefined
+    if (this.hasDeadline) {
       const args = argumentsOf(argCount, a, b, c)
-      tracked = new FirstAttempt<T>(this, fn, self, args, context, epoch, tracker)
-      promise = tracked.start(startedAt)
-    } else startedAt = approximateStartTime(settings.clock)
-    let returned: unknown
-    try {
-      if (argCount === TAKES_ATTEMPT) returned = fn(context)
-      else if (argCount === 1) returned = fn.call(self, a)
-      else if (argCount === 0) returned = fn.call(self)
-      else returned = argCount === 2 ? fn.call(self, a, b) : fn.call(self, a, b, c)
-    } catch (error) {
-      returned = Promise.reject(error)
+      const first = new FirstAttempt<T>(this, fn, self, args, context, epoch, undefined)
+      const promise = first.start()
+      first.awaitResult(callFunction(fn, self, argCount, a, b, c, context))
+      return promise
     }
-    const result = (returned instanceof Promise ? returned : Promise.resolve(returned)) as Promise<T>
-    if (tracked !== undefined) {
-      tracked.awaitResult(result)
-      return promise as Promise<T>
-    }
-    if (!settings.enabled) return result
+    const startedAt = approximateStartTime(this.settings.clock)
+    const sequence = sessionSequence()
+    const result = callFunction<T>(fn, self, argCount, a, b, c, context)
+    if (!this.settings.enabled) return result
     return result.then<T, T>(this.ignoresSuccess ? undefined : this.countSuccess(epoch), (error) => {
       const args = argumentsOf(argCount, a, b, c)
-      const execution = new Execution<T>(this, fn, self, args, settings.retry, undefined)
+      const execution = new Execution<T>(this, fn, self, args, this.settings.retry, undefined)
       const { promise } = execution.resumeFirstAttempt(context, epoch, startedAt, sequence)
       // The function is called from here, because each stack frame adds up to a microsecond to an error that it creates.
       if (execution.prepareNextAttempt(1, true, error))
@@ -196,9 +174,19 @@ export class GuardExecutor implements Omit<Guard, 'wrap'>, Executor {
     })
   }
 
+  /** Starts a call with any number of arguments. A closure in `wrapped` would cost every call of the wrapped function. */
+  private startWithMany<T>(fn: GuardedFunction, self: unknown, args: unknown[]): Promise<T> {
+    return this.start(() => fn.apply(self, args), undefined, 0, undefined, undefined, undefined)
+  }
+
   /** Starts a call whose first attempt is tracked. Only where the fast path is used. */
   startTracked<T>(fn: GuardedFunction, tracker: FirstAttemptTracker): Promise<T> {
-    return this.start(fn, undefined, TAKES_ATTEMPT, undefined, undefined, undefined, tracker)
+    const context = new AttemptContext(1, tracker.member)
+    const epoch = this.fastPathBreaker?.epoch ?? 0
+    const first = new FirstAttempt<T>(this, fn, undefined, undefined, context, epoch, tracker)
+    const promise = first.start()
+    first.awaitResult(callFunction(fn, undefined, TAKES_ATTEMPT, undefined, undefined, undefined, context))
+    return promise
   }
 
   on(listener: (event: GuardEvent) => void): () => void {
@@ -273,6 +261,28 @@ export class GuardExecutor implements Omit<Guard, 'wrap'>, Executor {
     this.stopBreakerEvents?.()
     this.stopBreakerEvents = onBreakerEvent && breaker?.on(onBreakerEvent)
   }
+}
+
+/** Calls the function for a first attempt. A function that throws counts as one that returned a rejected promise. */
+function callFunction<T>(
+  fn: GuardedFunction,
+  self: unknown,
+  argCount: number,
+  a: unknown,
+  b: unknown,
+  c: unknown,
+  context: AttemptContext | undefined,
+): Promise<T> {
+  let returned: unknown
+  try {
+    if (argCount === TAKES_ATTEMPT) returned = fn(context)
+    else if (argCount === 1) returned = fn.call(self, a)
+    else if (argCount === 0) returned = fn.call(self)
+    else returned = argCount === 2 ? fn.call(self, a, b) : fn.call(self, a, b, c)
+  } catch (error) {
+    returned = Promise.reject(error)
+  }
+  return (returned instanceof Promise ? returned : Promise.resolve(returned)) as Promise<T>
 }
 
 const argumentsOf = (count: number, a: unknown, b: unknown, c: unknown): unknown[] | undefined =>
