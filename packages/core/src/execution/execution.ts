@@ -59,10 +59,10 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
   resolve!: (value: T | PromiseLike<T>) => void
   reject!: (error: unknown) => void
   readonly executor: Executor
-  readonly context: unknown
   private readonly fn: GuardedFunction
   private readonly self: unknown
   private readonly args: unknown[] | undefined
+  private readonly options: CallOptions | undefined
   private readonly signal: AbortSignal | undefined
   private readonly hooks: ExecutionHooks | undefined
   private readonly admission: Admission | undefined
@@ -113,10 +113,15 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     this.self = self
     this.args = args
     this.policy = policy
-    this.context = options?.context
+    this.options = options
     this.signal = options?.signal ?? undefined
     this.hooks = hooks
-    this.admission = hooks === undefined ? executor.createAdmission(this.context) : hooks.admission
+    this.admission = hooks === undefined ? executor.createAdmission(options) : hooks.admission
+  }
+
+  /** The context of the call. It is read only where it is used, because that of a request is created when first read. */
+  get context(): unknown {
+    return this.options?.context
   }
 
   /** Created when first read, because an execution that takes over a first attempt settles the promise of that attempt. */

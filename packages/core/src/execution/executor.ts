@@ -9,6 +9,7 @@ import type { CompiledRetryPolicy } from '../retry/options.js'
 import type { DeadlineQueue } from '../timeout/deadline-queue.js'
 import type { Admission } from './admission.js'
 import type { ExecutionEvent } from './events.js'
+import type { CallOptions } from './execution.js'
 
 /** The settings of a guard that its executions read. */
 export interface ExecutionSettings {
@@ -42,7 +43,7 @@ export interface Executor {
   /** Classifies an error, or a value that is treated as a failure. */
   classify(result: unknown, threw: boolean): Classification
   /** Creates the admission of one execution; undefined where the guard has no breaker. */
-  createAdmission(context: unknown): Admission | undefined
+  createAdmission(options: CallOptions | undefined): Admission | undefined
   /** Records the success of a first attempt that the breaker admitted in `epoch`. */
   recordSuccess(epoch: number): void
 }

@@ -3,7 +3,7 @@ import type { BreakerEvent, CircuitBreaker } from '../breaker/breaker.js'
 import { type Classification, classify } from '../classify/index.js'
 import { approximateStartTime } from '../clock.js'
 import { type Admission, BreakerAdmission } from '../execution/admission.js'
-import { Execution, type GuardedFunction } from '../execution/execution.js'
+import { type CallOptions, Execution, type GuardedFunction } from '../execution/execution.js'
 import type { Executor } from '../execution/executor.js'
 import { FirstAttempt, type FirstAttemptTracker } from '../execution/first-attempt.js'
 import { formatInstance, INSPECT, type Inspect } from '../inspect.js'
@@ -220,9 +220,9 @@ export class GuardExecutor implements Omit<Guard, 'wrap'>, Executor {
     if (!this.ignoresSuccess && this.breaker?.epoch === epoch) this.breaker.recordResult(false, false)
   }
 
-  createAdmission(context: unknown): Admission | undefined {
+  createAdmission(options: CallOptions | undefined): Admission | undefined {
     const { keyed, breaker } = this.settings
-    const own = keyed === undefined ? breaker : keyed.forContext(context)
+    const own = keyed === undefined ? breaker : keyed.forContext(options?.context)
     return own && new BreakerAdmission(own, this.lease, this.breakerHasOwnClock)
   }
 
@@ -243,7 +243,9 @@ export class GuardExecutor implements Omit<Guard, 'wrap'>, Executor {
     try {
       const policy = options === undefined ? retry : parseRunOptions(options, retry)
       if (!enabled) return this.start(fn, self, TAKES_ATTEMPT, undefined, undefined, undefined)
-      return new Execution<T>(this, fn, self, args, policy, options).start()
+      // Copied, because the caller can change the object during the call.
+      const callOptions = options && { context: options.context, signal: options.signal }
+      return new Execution<T>(this, fn, self, args, policy, callOptions).start()
     } catch (error) {
       return Promise.reject(error)
     }

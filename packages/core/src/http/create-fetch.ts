@@ -68,10 +68,10 @@ export function createFetch(options: FetchOptions = {}): ResilientFetch {
     const policy = retryOptions === undefined ? basePolicy : mergeRequestPolicy(retryOptions, basePolicy)
     const retry = policy === basePolicy ? defaultRetry : toRetryPolicy(policy)
     const execution = new FetchExecution(context, policy, retry, input, init ?? NO_INIT)
-    const { signal, isHedgeable, send } = execution
+    const { isHedgeable, send } = execution
     try {
       const response = guard.enabled
-        ? await executor.createExecution<Response, never>(execution, send, retry, isHedgeable, signal).start()
+        ? await executor.createExecution<Response, never>(execution, send, retry, isHedgeable).start()
         : await executor.runUnguarded<Promise<Response>, never>(send)
       return execution.finish(response)
     } catch (error) {

@@ -42,11 +42,13 @@ export interface FetchRuntime {
 
 /** One request with all its attempts: what is sent, whether it can be sent again, and which responses are unread. */
 export class FetchExecution implements ReplayableRequest {
-  readonly context: FetchContext
   readonly signal: AbortSignal | undefined
   /** Whether two attempts can run at the same time. */
   readonly isHedgeable: boolean
   private readonly runtime: FetchRuntime
+  private readonly method: string
+  private readonly callerContext: object | undefined
+  private ownContext: FetchContext | undefined
   private readonly input: FetchInput
   private readonly init: RequestInit
   private readonly body: FetchBody
@@ -102,8 +104,14 @@ export class FetchExecution implements ReplayableRequest {
     this.isHedgeable = this.isRepeatSafe && !isOneShot(body)
     const isSentOnce = retry.maxAttempts === 1 && runtime.executor.settings.hedge === undefined
     this.shouldCloneRequest = !isSentOnce && body == null && request !== undefined && request.body !== null
-    const requestContext = createFetchContext(method, input)
-    this.context = context === undefined ? requestContext : { ...requestContext, ...context }
+    this.method = method
+    this.callerContext = context
+  }
+
+  /** Created when first read, because parsing the URL takes longer than the rest of a successful call. */
+  get context(): FetchContext {
+    this.ownContext ??= { ...createFetchContext(this.method, this.input), ...this.callerContext }
+    return this.ownContext
   }
 
   mustNotRepeat(result: unknown): boolean {

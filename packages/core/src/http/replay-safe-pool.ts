@@ -6,6 +6,8 @@ import { StatusError } from './status-error.js'
 export interface ReplayableRequest {
   /** The context of the call, by which the pool finds the request. */
   readonly context: object
+  /** Ends the request when aborted. */
+  readonly signal: AbortSignal | undefined
   /** Whether the request must not be sent again after this error or response. */
   mustNotRepeat(result: unknown): boolean
 }

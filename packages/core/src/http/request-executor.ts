@@ -45,10 +45,8 @@ export class RequestExecutor {
     send: (attempt: PooledAttempt<M>) => T | PromiseLike<T>,
     retry: CompiledRetryPolicy,
     isHedgeable: boolean,
-    signal: AbortSignal | undefined,
   ): Execution<T> {
     const { matchesAbortOn } = retry
-    const { context } = request
     const policy: CompiledRetryPolicy = {
       ...retry,
       matchesAbortOn: (result, classification) =>
@@ -56,7 +54,7 @@ export class RequestExecutor {
     }
     if (this.settings.pool !== undefined) registerRequest(request)
     const executor = isHedgeable ? this.guardExecutor : this.unhedgedExecutor
-    return new Execution<T>(executor, send, undefined, undefined, policy, { context, signal })
+    return new Execution<T>(executor, send, undefined, undefined, policy, request)
   }
 
   /** Runs the only attempt of a guard with `enabled: false`. */

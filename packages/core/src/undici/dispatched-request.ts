@@ -34,7 +34,10 @@ export interface InterceptorContext {
 
 /** One dispatched request with all its attempts. */
 export class DispatchedRequest implements ReplayableRequest {
-  readonly context: FetchContext
+  /** The request is aborted through its handler, and not by a signal. */
+  readonly signal = undefined
+  private readonly method: string
+  private ownContext: FetchContext | undefined
   private readonly interceptor: InterceptorContext
   private readonly dispatch: Dispatch
   private readonly options: DispatchOptions
@@ -74,8 +77,15 @@ export class DispatchedRequest implements ReplayableRequest {
     this.body = new RequestBody(options.body, headers)
     this.options = { ...options, headers, body: this.body.content }
     this.isRepeatSafe = hasIdempotencyKey || rules.retryNonIdempotent || isIdempotentMethod(method)
-    this.context = createFetchContext(method, `${options.origin ?? ''}${options.path ?? ''}`)
+    this.method = method
     this.forwarder = new ResponseForwarder(handler, (reason) => this.abort(reason))
+  }
+
+  /** Created when first read, because parsing the URL takes longer than the rest of a successful call. */
+  get context(): FetchContext {
+    const { origin = '', path = '' } = this.options
+    this.ownContext ??= createFetchContext(this.method, `${origin}${path}`)
+    return this.ownContext
   }
 
   /** Starts the request. Returns whether the next request can be dispatched at once. */
@@ -92,7 +102,6 @@ export class DispatchedRequest implements ReplayableRequest {
       this.send,
       retry,
       isRepeatSafe && !body.isOneShot,
-      undefined,
     )
     this.execution.start().then(
       (response) => this.finish(response),

@@ -63,7 +63,9 @@ export class RuntimeCall implements ExecutionHooks, ObservedCall {
         ? undefined
         : new OperationAdmission(this)
     const { policy } = this.overrides?.applyTo(operation.initialPolicy) ?? operation.initialPolicy
-    this.execution = new Execution(operation.guard, fn, undefined, undefined, policy, options, this)
+    // Copied, because the caller can change the object during the call.
+    const callOptions = options && { context: options.context, signal: options.signal }
+    this.execution = new Execution(operation.guard, fn, undefined, undefined, policy, callOptions, this)
   }
 
   /** The policy that applies now. */
