@@ -13,6 +13,8 @@ const isListed = (link: string) => groups['/']?.some(({ items }) => items.some((
 /** Links and images are written for the repository. This rule makes those that leave docs/ work on the site. */
 const repositoryLinks: NonNullable<MarkdownOptions['config']> = (md) => {
   md.core.ruler.push('repository-links', ({ tokens, env }) => {
+    // VitePress also renders the title of the frontmatter, without a page.
+    if (env?.relativePath === undefined) return
     const source = sourceOf(env.relativePath)
     for (const token of tokens.flatMap(({ children }) => children ?? [])) {
       const name = token.type === 'link_open' ? 'href' : token.type === 'image' ? 'src' : undefined
