@@ -1,21 +1,16 @@
 // Checks what a user would install: each package is packed, and the tarball judged.
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { packages, root } from './packages.mjs'
+import { packAll } from './install/pack.mjs'
+import { root } from './packages.mjs'
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-pack-'))
 const bin = (/** @type {string} */ name) => join(root, 'node_modules/.bin', name)
 let failed = false
 try {
-  for (const { name, dir } of packages().filter((each) => !each.private)) {
-    const packed = execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
-      cwd: dir,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    })
-    const tarball = join(folder, JSON.parse(packed)[0].filename)
+  for (const { name, tarball } of packAll(folder)) {
     for (const [program, ...args] of [
       ['publint', 'run', tarball, '--strict'],
       ['attw', tarball, '--profile', 'esm-only', '--no-emoji'],

@@ -27,6 +27,7 @@ const steps = [
   { name: 'lint', command: ['oxlint'], after: ['build'] },
   { name: 'api', command: ['node', 'scripts/api.mjs'], needs: ['build'] },
   { name: 'package', command: ['node', 'scripts/check-package.mjs'], needs: ['build'] },
+  { name: 'install', command: ['node', 'scripts/check-install.mjs'], needs: ['build'] },
   { name: 'published types', command: ['node', 'scripts/check-types.mjs'], needs: ['build'] },
   {
     name: 'published types, TypeScript 5.4',

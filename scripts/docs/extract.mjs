@@ -30,14 +30,16 @@ export function findExamples(root) {
 }
 
 /**
+ * @typedef {{ info: string, line: number, code: string }} Block a fenced block; `line` is the first of its code
+ *
  * @param {string} file
  * @param {string} text
  * @param {number} firstLine the line of the file at which `text` begins
- * @returns {Example[]}
+ * @returns {Block[]}
  */
-export function fromMarkdown(file, text, firstLine = 1) {
-  /** @type {Example[]} */
-  const examples = []
+export function blocksOf(file, text, firstLine = 1) {
+  /** @type {Block[]} */
+  const blocks = []
   /** @type {{ fence: string, indent: string, info: string, line: number, code: string[] } | undefined} */
   let open
   for (const [index, line] of text.split('\n').entries()) {
@@ -45,24 +47,28 @@ export function fromMarkdown(file, text, firstLine = 1) {
     if (open === undefined) {
       if (fence) open = { fence, indent, info: info.trim(), line: firstLine + index + 1, code: [] }
     } else if (fence?.startsWith(open.fence) && info.trim() === '') {
-      examples.push(...toExample(file, open))
+      blocks.push({ info: open.info, line: open.line, code: open.code.join('\n') })
       open = undefined
     } else {
       open.code.push(line.startsWith(open.indent) ? line.slice(open.indent.length) : line.trimStart())
     }
   }
   if (open !== undefined) throw new Error(`${file}:${open.line - 1}: this block is never closed`)
-  return examples
+  return blocks
 }
 
-/** @param {string} file @param {{ info: string, line: number, code: string[] }} block @returns {Example[]} */
+/** @param {string} file @param {string} text @param {number} [firstLine] @returns {Example[]} */
+export const fromMarkdown = (file, text, firstLine) =>
+  blocksOf(file, text, firstLine).flatMap((block) => toExample(file, block))
+
+/** @param {string} file @param {Block} block @returns {Example[]} */
 function toExample(file, { info, line, code }) {
   const [language, ...flags] = info.split(/\s+/)
   if (language !== 'ts') return []
   const unknown = flags.find((flag) => flag !== 'no-run')
   if (unknown !== undefined)
     throw new Error(`${file}:${line - 1}: a ts block takes no-run, not \`${unknown}\``)
-  return [{ file, line, code: code.join('\n'), run: flags.length === 0 }]
+  return [{ file, line, code, run: flags.length === 0 }]
 }
 
 /** @param {string} file @param {string} text @returns {Example[]} */
