@@ -23,16 +23,16 @@ export interface Scripted<T> {
  * fn.args // => [['a'], ['b']]
  * ```
  */
-export function scripted<T>(outcomes: readonly (T | Error)[]): Scripted<T> {
+export function scripted<T>(outcomes: readonly (T | Error)[]): Scripted<Exclude<T, Error>> {
   const args: unknown[][] = []
-  const fn = async (...callArgs: unknown[]): Promise<T> => {
+  const fn = async (...callArgs: unknown[]): Promise<Exclude<T, Error>> => {
     const outcome = outcomes[Math.min(args.length, outcomes.length - 1)]
     args.push(callArgs)
     if (outcome instanceof Error) throw outcome
-    return outcome as T
+    return outcome as Exclude<T, Error>
   }
   return Object.defineProperties(fn, {
     args: { value: args },
     calls: { get: () => args.length },
-  }) as Scripted<T>
+  }) as Scripted<Exclude<T, Error>>
 }
