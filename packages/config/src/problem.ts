@@ -2,7 +2,9 @@ import { HoldfastError } from 'holdfast'
 
 /** A position in a text. Line and column start at 1. */
 export interface TextPosition {
+  /** The line, from 1. */
   readonly line: number
+  /** The column, from 1. */
   readonly column: number
 }
 

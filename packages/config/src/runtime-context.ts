@@ -4,9 +4,13 @@ import type { Clock, Random } from 'holdfast'
 
 /** A logger with the interface of pino: fields first, then the message. */
 export interface Logger {
+  /** Writes an entry of the level debug. */
   debug(fields: object, message: string): void
+  /** Writes an entry of the level info. */
   info(fields: object, message: string): void
+  /** Writes an entry of the level warn. */
   warn(fields: object, message: string): void
+  /** Writes an entry of the level error. */
   error(fields: object, message: string): void
 }
 
@@ -17,15 +21,21 @@ export type EventInput = { eventType: EventType; component: RetryEvent['componen
 
 /** The person or program that made a change, and the reason. */
 export interface Actor {
+  /** Who makes the change. */
   by?: string | undefined
+  /** Why the change is made. */
   reason?: string | undefined
 }
 
 /** The context that every part of the runtime gets. */
 export interface RuntimeContext {
+  /** The clock. */
   readonly clock: Clock
+  /** The source of random numbers. */
   readonly random: Random
+  /** The logger. */
   readonly logger: Logger
+  /** The store of all records. */
   readonly store: Store
   /** Whether stack traces are recorded. */
   isDebug(): boolean

@@ -72,7 +72,9 @@ export class FleetCoordinator {
   private membership!: FleetMembership
   private settingsMismatch!: SettingsMismatch
   private eventStream!: FleetEventStream
+  /** The cooldowns of pool members that the nodes share. */
   cooldowns!: MemberCooldowns
+  /** The pool members that the fleet has ejected. */
   ejected!: EjectedMembers
   private heartbeats = 0
   /** Number of breakers that are being synchronized, and those that wait for it. */
@@ -227,6 +229,7 @@ export class FleetCoordinator {
     void this.redis.send('PUBLISH', this.redis.channel, text).catch(() => {})
   }
 
+  /** Leaves the fleet and closes the connection. */
   async close(): Promise<void> {
     if (this.isClosed) return
     this.isClosed = true

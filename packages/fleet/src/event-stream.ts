@@ -17,8 +17,11 @@ const MAX_PENDING = 1000
 
 /** An event of one node. A reader continues after its `place`. */
 export interface FleetEvent {
+  /** The position in the stream of events. */
   readonly place: string
+  /** The id of the node. */
   readonly node: string
+  /** The event. */
   readonly event: RetryEvent
 }
 

@@ -6,8 +6,11 @@ import { setUnrefTimer } from './unref-timer.js'
 
 /** A process of the fleet, as it last described itself. */
 export interface FleetNode {
+  /** The id of the node. */
   readonly id: string
+  /** The version of `@holdfast/runtime` that it runs. */
   readonly version: string
+  /** When the node started. */
   readonly startedAt: Date
   /** Time of its last heartbeat, by its own clock. */
   readonly lastSeen: Date

@@ -24,6 +24,7 @@ export class SortedIds {
     this.random = random
   }
 
+  /** Creates the next id. */
   next(): string {
     const now = Math.floor(this.clock.wall())
     if (now > this.last) {

@@ -35,6 +35,7 @@ export {
   errorRecordSchema,
   SEVERITIES,
 } from './errors.js'
+export { EVENT_TYPE_INFO, EVENT_TYPES, type EventType } from './event-types.js'
 export { randomString, SortedIds } from './ids.js'
 export { copyForReader, deepCopy, freezeCopy, freezeInPlace, freezeWith } from './immutable.js'
 export { auditText, breakerEventText, errorRecordText, eventText, sessionText } from './json-writers.js'
@@ -100,8 +101,6 @@ export {
   attemptCodec,
   type attemptSchema,
   type ErrorSummary,
-  EVENT_TYPES,
-  type EventType,
   eventCodec,
   type eventSchema,
   type RetryAttempt,
@@ -111,5 +110,6 @@ export {
   sessionCodec,
   type sessionSchema,
 } from './session.js'
+export { STOP_REASON_INFO } from './stop-reasons.js'
 export { editDistance, suggest } from './suggest.js'
 export { ThrottledWarnings } from './throttled-warnings.js'

@@ -13,24 +13,34 @@ import { suggest } from './suggest.js'
 /** The expected value of an option in words, and a check of the value. */
 export type OptionCheck = readonly [expected: string, isValid: (value: unknown) => boolean]
 
+/** Accepts a string that is not empty. */
 export const nonEmptyString: OptionCheck = [
   'a string that is not empty',
   (value) => typeof value === 'string' && value !== '',
 ]
+/** Accepts a string. */
 export const anyString: OptionCheck = ['a string', (value) => typeof value === 'string']
+/** Accepts a Date with a valid time. */
 export const validDate: OptionCheck = [
   'a valid Date',
   (value) => value instanceof Date && !Number.isNaN(value.getTime()),
 ]
+/** Accepts a whole number from 0. */
 export const nonNegativeInteger = nonNegativeIntegerRule as OptionCheck
+/** Accepts a whole number from 1. */
 export const positiveInteger = positiveIntegerRule as OptionCheck
+/** Accepts a whole number from 1, or Infinity. */
 export const countOrInfinity = countOrInfinityRule as OptionCheck
+/** Accepts a finite number above 0. */
 export const positiveNumber: OptionCheck = [
   'a number above 0',
   (value) => Number.isFinite(value) && (value as number) > 0,
 ]
+/** Accepts a function. */
 export const anyFunction: OptionCheck = ['a function', (value) => typeof value === 'function']
+/** Accepts true and false. */
 export const anyBoolean: OptionCheck = ['true or false', (value) => typeof value === 'boolean']
+/** Accepts an AbortSignal. */
 export const abortSignal: OptionCheck = ['an AbortSignal', (value) => value instanceof AbortSignal]
 
 type OptionChecks = Readonly<Record<string, OptionCheck>>

@@ -15,8 +15,8 @@ export const jitterType = z.enum(['none', 'full', 'equal', 'decorrelated', 'prop
 
 /** A policy with all fields, in the spelling of the wire. */
 export const policySchema = z.object({
-  schema: z.string().optional(),
-  id: z.string().min(1),
+  schema: z.string().optional().describe('The version of the record format.'),
+  id: z.string().min(1).describe('The id of the policy.'),
   name: z.string(),
   description: z.string().nullish(),
   enabled: z.boolean(),
@@ -61,4 +61,5 @@ export type RetryPolicy = CamelCased<typeof policySchema>
 /** Some fields of a policy. An undefined field counts as absent. */
 export type PolicyFields = { [Field in keyof RetryPolicy]?: RetryPolicy[Field] | undefined }
 
+/** Converts a policy between the wire format and TypeScript. */
 export const policyCodec = createCodec(policySchema)

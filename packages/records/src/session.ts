@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type CamelCased, createCodec } from './codec/case-codec.js'
+import { describeFields } from './codec/describe-fields.js'
 import {
   countOrInfinity,
   durationSeconds,
@@ -10,122 +11,156 @@ import {
   userData,
   userObject,
 } from './codec/record-fields.js'
+import { EVENT_TYPES } from './event-types.js'
+import { STOP_REASONS } from './stop-reasons.js'
 
 /** The version of all records. */
 export const SCHEMA = '1.2'
 
-const schemaField = z.string().optional()
+const schemaField = () => z.string().optional()
 
 /** The summary of an error in records: redacted, and with its stack only in debug mode. */
-export const errorSummarySchema = z.object({
-  type: z.string(),
-  message: z.string(),
-  stack_trace: z.string().nullish(),
-})
+export const errorSummarySchema = describeFields(
+  z.object({
+    type: z.string(),
+    message: z.string(),
+    stack_trace: z.string().nullish(),
+  }),
+  {
+    type: 'The name of the error class.',
+    message: 'The message, without secrets.',
+    stack_trace: 'The stack, only in debug mode.',
+  },
+)
+/** The summary of an error in records: redacted, and with its stack only in debug mode. */
 export type ErrorSummary = CamelCased<typeof errorSummarySchema>
 
 /** How an attempt ended. */
 export const OUTCOMES = ['success', 'failure', 'timeout', 'circuit_open'] as const
 
-export const attemptSchema = z.object({
-  schema: schemaField,
-  attempt_number: positiveIntegerField(),
-  timestamp: timestamp(),
-  delay: durationSeconds(),
-  success: z.boolean(),
-  outcome: openWord(OUTCOMES),
-  duration: durationSeconds(),
-  status_code: z.int().nullish(),
-  proxy_id: z.string().nullish(),
-  error: errorSummarySchema.nullish(),
-  context: userObject().nullish(),
-})
+/** The schema of an attempt, in the wire format. */
+export const attemptSchema = describeFields(
+  z.object({
+    schema: schemaField(),
+    attempt_number: positiveIntegerField(),
+    timestamp: timestamp(),
+    delay: durationSeconds(),
+    success: z.boolean(),
+    outcome: openWord(OUTCOMES),
+    duration: durationSeconds(),
+    status_code: z.int().nullish(),
+    proxy_id: z.string().nullish(),
+    error: errorSummarySchema.nullish(),
+    context: userObject().nullish(),
+  }),
+  {
+    schema: 'The version of the record format.',
+    attempt_number: 'The number of the attempt, 1 for the first.',
+    timestamp: 'When the attempt started.',
+    delay: 'The delay before the attempt.',
+    success: 'Whether the attempt succeeded.',
+    outcome: 'How the attempt ended.',
+    duration: 'How long the attempt took.',
+    status_code: 'The HTTP status, where there is one.',
+    proxy_id: 'The pool member of the attempt.',
+    error: 'The error of a failed attempt.',
+    context: 'The fields that the function added with `attempt.note`.',
+  },
+)
 /** One attempt of a recorded call. */
 export type RetryAttempt = CamelCased<typeof attemptSchema>
+/** Converts an attempt between the wire format and TypeScript. */
 export const attemptCodec = createCodec(attemptSchema)
 
-/** Why a call ended. */
-export const STOP_REASONS = [
-  'succeeded',
-  'not_retryable',
-  'attempts_spent',
-  'deadline',
-  'budget_spent',
-  'circuit_open',
-  'pool_unavailable',
-  'network_down',
-  'bulkhead_full',
-  'unwanted_value',
-  'cancelled',
-  'aborted',
-] as const
-
+/** The schema of a stop reason. It accepts other strings too, because a later version can add reasons. */
 export const stopReason = openWord(STOP_REASONS)
 
-export const sessionSchema = z.object({
-  schema: schemaField,
-  session_id: z.string().min(1),
-  policy_id: z.string(),
-  policy_ids: z.array(z.string()),
-  operation: z.string(),
-  subsystem: z.string().nullish(),
-  correlation_id: z.string().min(1),
-  start_time: timestamp(),
-  end_time: timestamp().nullish(),
-  attempts: z.array(attemptSchema),
-  final_result: userData().optional(),
-  final_error: errorSummarySchema.nullish(),
-  success: z.boolean(),
-  stopped: stopReason.nullish(),
-  context: userObject().nullish(),
-  total_attempts: nonNegativeIntegerField(),
-  total_duration: durationSeconds(),
-  retry_count: nonNegativeIntegerField(),
-  next_retry_time: timestamp().nullish(),
-})
+/** The schema of a session, in the wire format. */
+export const sessionSchema = describeFields(
+  z.object({
+    schema: schemaField(),
+    session_id: z.string().min(1),
+    policy_id: z.string(),
+    policy_ids: z.array(z.string()),
+    operation: z.string(),
+    subsystem: z.string().nullish(),
+    correlation_id: z.string().min(1),
+    start_time: timestamp(),
+    end_time: timestamp().nullish(),
+    attempts: z.array(attemptSchema),
+    final_result: userData().optional(),
+    final_error: errorSummarySchema.nullish(),
+    success: z.boolean(),
+    stopped: stopReason.nullish(),
+    context: userObject().nullish(),
+    total_attempts: nonNegativeIntegerField(),
+    total_duration: durationSeconds(),
+    retry_count: nonNegativeIntegerField(),
+    next_retry_time: timestamp().nullish(),
+  }),
+  {
+    schema: 'The version of the record format.',
+    session_id: 'The id of the session.',
+    policy_id: 'The policy of the last decision.',
+    policy_ids: 'All policies that applied, in order.',
+    operation: 'The name of the call: the operation, where the call has no other name.',
+    subsystem: 'The subsystem of the operation.',
+    correlation_id: 'Links the records of several calls.',
+    start_time: 'When the call started.',
+    end_time: 'When the call ended; absent while it runs.',
+    attempts: 'The attempts in order.',
+    final_result: 'The result, where `record_results` is set.',
+    final_error: 'The error of the call.',
+    success: 'Whether the call succeeded.',
+    stopped: 'Why the call ended; absent while it runs.',
+    context: 'The context that the caller passed.',
+    total_attempts: 'The number of attempts.',
+    total_duration: 'How long the call took, with all delays.',
+    retry_count: 'The number of retries.',
+    next_retry_time: 'When the next attempt starts, while the call waits for it.',
+  },
+)
 /** A call that failed at least once, with all its attempts. Active ones have no `endTime` and no `stopped`. */
 export type RetrySession = CamelCased<typeof sessionSchema>
+/** Converts a session between the wire format and TypeScript. */
 export const sessionCodec = createCodec(sessionSchema)
 
-export const EVENT_TYPES = [
-  'retry_attempt',
-  'retry_success',
-  'retry_failure',
-  'circuit_breaker_opened',
-  'circuit_breaker_closed',
-  'circuit_breaker_half_opened',
-  'dead_letter_enqueued',
-  'dead_letter_replayed',
-  'dead_letter_failed',
-  'config_reloaded',
-  'config_rejected',
-  'pool_member_changed',
-  'alert',
-  'storage_warning',
-  'events_dropped',
-  'shared_state_lost',
-  'shared_state_restored',
-  'node_joined',
-  'node_left',
-] as const
-
-export const eventSchema = z.object({
-  schema: schemaField,
-  event_id: z.string().min(1),
-  event_type: openWord(EVENT_TYPES),
-  timestamp: timestamp(),
-  correlation_id: z.string().min(1),
-  session_id: z.string().nullish(),
-  policy_id: z.string().nullish(),
-  operation: z.string().nullish(),
-  attempt: positiveIntegerField().nullish(),
-  max_attempts: countOrInfinity().nullish(),
-  delay: durationSeconds().nullish(),
-  error: errorSummarySchema.nullish(),
-  component: openWord(['retry_manager', 'circuit_breaker', 'dead_letters', 'config', 'pool']),
-  context: userObject().nullish(),
-})
+/** The schema of an event, in the wire format. */
+export const eventSchema = describeFields(
+  z.object({
+    schema: schemaField(),
+    event_id: z.string().min(1),
+    event_type: openWord(EVENT_TYPES),
+    timestamp: timestamp(),
+    correlation_id: z.string().min(1),
+    session_id: z.string().nullish(),
+    policy_id: z.string().nullish(),
+    operation: z.string().nullish(),
+    attempt: positiveIntegerField().nullish(),
+    max_attempts: countOrInfinity().nullish(),
+    delay: durationSeconds().nullish(),
+    error: errorSummarySchema.nullish(),
+    component: openWord(['retry_manager', 'circuit_breaker', 'dead_letters', 'config', 'pool']),
+    context: userObject().nullish(),
+  }),
+  {
+    schema: 'The version of the record format.',
+    event_id: 'The id of the event. Ids sort by time.',
+    event_type: 'The type of the event.',
+    timestamp: 'When the event happened.',
+    correlation_id: 'Links the records of several calls.',
+    session_id: 'The session of the call.',
+    policy_id: 'The policy that applied.',
+    operation: 'The name of the call.',
+    attempt: 'The number of an attempt.',
+    max_attempts: 'The maximum number of attempts.',
+    delay: 'The delay before the attempt.',
+    error: 'The error.',
+    component: 'The part of Holdfast that emitted the event.',
+    context: 'More fields, which depend on the type.',
+  },
+)
 /** Something that happened. */
 export type RetryEvent = CamelCased<typeof eventSchema>
-export type EventType = (typeof EVENT_TYPES)[number]
+/** Converts an event between the wire format and TypeScript. */
 export const eventCodec = createCodec(eventSchema)

@@ -44,9 +44,11 @@ export interface CallOptions {
   signal?: AbortSignal | undefined
 }
 
+/** The policies in force, and their changes. */
 export interface PolicyService {
-  /** @throws POLICY_NOT_FOUND */
+  /** Returns a policy. @throws POLICY_NOT_FOUND */
   get(id: string): Promise<RetryPolicy>
+  /** Returns all policies. */
   list(): Promise<RetryPolicy[]>
   /**
    * Creates or replaces a policy. A field that is absent gets its value from the file, the defaults or the built-in values,
@@ -56,7 +58,7 @@ export interface PolicyService {
    * @throws CONFIG_INVALID
    */
   put(policy: PolicyFields & { id: string }, actor?: Actor): Promise<RetryPolicy>
-  /** @throws POLICY_NOT_FOUND, POLICY_IN_USE */
+  /** Deletes a policy. @throws POLICY_NOT_FOUND, POLICY_IN_USE */
   delete(id: string, actor?: Actor): Promise<void>
 }
 
@@ -67,45 +69,69 @@ export interface BreakerFilter {
   pool?: string | undefined
 }
 
+/** The breakers of a runtime. */
 export interface BreakerService {
+  /** Returns the states of all breakers, or of those that a filter selects. */
   list(filter?: BreakerFilter): Promise<CircuitBreakerState[]>
   /** The ids of the breakers that `list` returns, in the same order. With very many breakers this is cheaper. */
   ids(filter?: BreakerFilter): Promise<string[]>
+  /** Returns the state of a breaker; undefined for an unknown id. */
   get(id: string): Promise<CircuitBreakerState | undefined>
+  /** Closes a breaker and clears its failures. */
   reset(id: string, actor?: Actor): Promise<CircuitBreakerState>
+  /** Opens a breaker. */
   trip(id: string, actor?: Actor): Promise<CircuitBreakerState>
   /** State changes, newest first. */
   events(filter?: BreakerEventFilter): Promise<Page<CircuitBreakerEvent>>
 }
 
+/** Calls that failed at least once. */
 export interface SessionService {
+  /** Returns a page of sessions, newest first; with `active`, the running ones. */
   list(filter?: SessionFilter & { active?: boolean | undefined }): Promise<Page<RetrySession>>
+  /** Returns a session; undefined for an unknown id. */
   get(id: string): Promise<RetrySession | undefined>
   /** Cancels a call, which rejects with CANCELLED. Returns false where no such call is running. */
   cancel(id: string, actor?: Actor): Promise<boolean>
 }
 
+/** Events, live and stored. */
 export interface EventService {
   /** Calls `listener` with every event of a type, one at a time, until the returned function is called. */
   on(type: EventType | '*', listener: (event: RetryEvent) => unknown): () => void
+  /** Returns a page of the stored events. */
   list(filter?: EventFilter): Promise<Page<RetryEvent>>
 }
 
+/** The metrics of calls. */
 export interface MetricsService {
+  /** Returns counts over everything that is kept. */
   summary(): Promise<MetricsSummary>
+  /** Returns one point for each hour or day, oldest first. */
   timeseries(options?: {
     hours?: number | undefined
     step?: 'hour' | 'day' | undefined
   }): Promise<MetricsSeries>
+  /** Returns the counts of each pool member. */
   byMember(options?: { hours?: number | undefined }): Promise<MetricsByMember>
+  /** Returns all counts between two times. */
   window(options: { from: Date; to: Date }): Promise<MetricsWindow>
 }
 
+/** The health of a runtime. */
 export interface Health {
+  /**
+   * `ok`; `degraded` where the built-in policies replace a config file that could not be loaded, or the store has
+   * records that it cannot read; `closed` after `close`.
+   */
   status: 'ok' | 'degraded' | 'closed'
+  /** Always true: a runtime exists only after it was opened. */
   initialized: boolean
+  /** The number of policies. */
   policiesCount: number
+  /** The number of running calls. */
   activeSessions: number
+  /** The number of breakers, and of those that are open or half open. */
   circuitBreakers: { total: number; open: number; halfOpen: number }
 }
 
@@ -115,8 +141,11 @@ export interface OpenOptions {
   config?: string | object | undefined
   /** The url of the store for records. @defaultValue the file's `store`; `memory` for an object */
   store?: string | undefined
+  /** The clock. @defaultValue the system clock */
   clock?: Clock | undefined
+  /** The source of random numbers. @defaultValue `Math.random` */
   random?: Random | undefined
+  /** Gets a log entry for each retry, failure and change. @defaultValue none */
   logger?: Logger | undefined
   /**
    * Opens with the built-in policies where the file cannot be loaded, and reports that on stderr and as an event.
@@ -155,10 +184,15 @@ export type PoolMemberStatus = MemberStatus | 'disabled'
 
 /** The pools of the configuration. Changes of their members take effect at once and are kept over restarts. */
 export interface PoolService {
-  /** @throws INVALID_OPTIONS for an unknown pool */
+  /** Returns a pool. @throws INVALID_OPTIONS for an unknown pool */
   get(id: string): Pool
+  /** Returns all pools. */
   list(): Promise<Pool[]>
-  /** @throws INVALID_OPTIONS that lists all problems; an id that another member has is a problem too */
+  /**
+   * Adds a member to a pool.
+   *
+   * @throws INVALID_OPTIONS that lists all problems; an id that another member has is a problem too
+   */
   addMember(pool: string, member: NewMember, actor?: Actor): Promise<Member>
   /**
    * Both `enabled: false` and `draining: true` keep new calls from the member and let active ones end; `memberStatus`
@@ -168,7 +202,7 @@ export interface PoolService {
   changeMember(pool: string, member: string, change: MemberUpdate, actor?: Actor): Promise<Member>
   /** The status of a member in its pool; `disabled` where it was disabled. @throws INVALID_OPTIONS for an unknown member */
   memberStatus(pool: string, member: string): PoolMemberStatus
-  /** @throws INVALID_OPTIONS for an unknown member */
+  /** Removes a member from a pool. @throws INVALID_OPTIONS for an unknown member */
   removeMember(pool: string, member: string, actor?: Actor): Promise<void>
 }
 

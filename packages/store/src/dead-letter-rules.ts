@@ -16,6 +16,7 @@ export const isLeased = (entry: LeaseState, now: number): boolean =>
 export const effectiveStatus = (entry: LeaseState, now: number): DeadLetterStatus =>
   entry.status === 'replaying' && !isLeased(entry, now) ? 'pending' : entry.status
 
+/** The status and the lease of an entry. */
 export const leaseStateOf = (entry: DeadLetter): LeaseState => ({
   status: entry.status,
   leasedUntil: entry.leasedUntil?.getTime() ?? 0,

@@ -11,19 +11,23 @@ import type { BreakerSnapshot } from 'holdfast'
 
 /** A part of a list. `cursor` requests the next part; it is absent in the last one. */
 export interface Page<T> {
+  /** The records of this part. */
   items: T[]
+  /** The cursor of the next part; absent in the last one. */
   cursor?: string
 }
 
 /** The size, start and order of a page. */
 export interface PageOptions {
-  /** @defaultValue 100 */
+  /** The maximum number of records. @defaultValue 100 */
   limit?: number | undefined
   /** The cursor of an earlier page. Another text is rejected with INVALID_OPTIONS. */
   cursor?: string | undefined
+  /** Whether the oldest or the newest record comes first. */
   order?: 'oldest' | 'newest' | undefined
 }
 
+/** Selects records by time. */
 export interface TimeRange {
   /** Records at or after this time. */
   from?: Date | undefined
@@ -31,36 +35,55 @@ export interface TimeRange {
   to?: Date | undefined
 }
 
+/** Selects sessions. */
 export interface SessionFilter extends PageOptions, TimeRange {
+  /** Only sessions of this operation. */
   operation?: string | undefined
+  /** Only sessions of this subsystem. */
   subsystem?: string | undefined
   /** The policy of the last decision: the record's `policyId`. */
   policyId?: string | undefined
+  /** Only sessions with this correlation id. */
   correlationId?: string | undefined
+  /** Only sessions that succeeded, or only those that failed. */
   success?: boolean | undefined
 }
 
+/** Selects events. */
 export interface EventFilter extends PageOptions, TimeRange {
+  /** Only events of these types. */
   types?: readonly string[] | undefined
+  /** Only events of these operations. */
   operations?: readonly string[] | undefined
+  /** Only events of this session. */
   sessionId?: string | undefined
   /** Only events after this `eventId`. Ids sort by time. */
   after?: string | undefined
 }
 
+/** Selects error records. */
 export interface ErrorFilter extends PageOptions, TimeRange {
+  /** Only records of this severity. */
   severity?: string | undefined
+  /** Only records of this category. */
   category?: string | undefined
+  /** Only records of this operation. */
   operation?: string | undefined
 }
 
+/** Selects audit records. */
 export interface AuditFilter extends PageOptions, TimeRange {
+  /** Only records of this actor. */
   actor?: string | undefined
+  /** Only records of this action. */
   action?: string | undefined
+  /** Only records about this target. */
   target?: string | undefined
 }
 
+/** Selects state changes of breakers. */
 export interface BreakerEventFilter extends PageOptions, TimeRange {
+  /** Only changes of the breaker with this id. */
   id?: string | undefined
 }
 
@@ -68,19 +91,27 @@ export interface BreakerEventFilter extends PageOptions, TimeRange {
 export interface Journal<T, F extends PageOptions> {
   /** Appends records in this order. They are durable when the promise resolves, if the store is durable. */
   append(records: readonly T[]): Promise<void>
+  /** Returns a page of the records that a filter selects. */
   list(filter?: F): Promise<Page<T>>
   /** Deletes records older than `before`, then the oldest ones beyond `maxEntries`. Returns how many were deleted. */
   expire(limits: { before?: Date | undefined; maxEntries?: number | undefined }): Promise<number>
+  /** Returns the number of records. */
   count(): Promise<number>
 }
 
+/** The journal of sessions, which can also be read by id. */
 export interface SessionJournal extends Journal<RetrySession, SessionFilter> {
+  /** Returns a session; undefined for an unknown id. */
   get(id: string): Promise<RetrySession | undefined>
 }
 
+/** Selects dead letters. */
 export interface DeadLetterFilter extends PageOptions, TimeRange {
+  /** Only entries of this operation. */
   operation?: string | undefined
+  /** Only entries with this status, or with one of these. */
   status?: DeadLetterStatus | readonly DeadLetterStatus[] | undefined
+  /** Only entries of this item. */
   itemId?: string | undefined
 }
 
@@ -104,15 +135,21 @@ export type Leased =
 
 /** The outcome of a replay. */
 export interface Settlement {
+  /** The new status of the entry. */
   status: 'completed' | 'failed' | 'pending'
+  /** When the replay ended. */
   at: Date
   /** Appended to the history of the entry if the replay failed. */
   error?: DeadLetter['errorDetails'] | undefined
 }
 
+/** The numbers of dead letters. */
 export interface DeadLetterStats {
+  /** The number of all entries. */
   total: number
+  /** The number of entries with each status. */
   byStatus: Record<DeadLetterStatus, number>
+  /** The number of entries with each status, by operation. */
   byOperation: Record<string, Record<DeadLetterStatus, number>>
   /** When the oldest entry that is not completed was created. */
   oldest?: Date | undefined
@@ -134,6 +171,7 @@ export interface DeadLetterStore {
    * `add` are flushed together.
    */
   add(entries: readonly DeadLetter[], limits: { maxEntries: number }): Promise<Added[]>
+  /** Returns an entry; undefined for an unknown id. */
   get(id: string, now: Date): Promise<DeadLetter | undefined>
   /** Lists entries, oldest first by default. */
   list(filter: DeadLetterFilter | undefined, now: Date): Promise<Page<DeadLetter>>
@@ -169,6 +207,7 @@ export interface DeadLetterStore {
   isProcessed(id: string): Promise<boolean>
   /** Deletes matching entries that are not leased. Returns how many. `ids` selects single entries. */
   purge(filter: DeadLetterFilter & { ids?: readonly string[] | undefined }, now: Date): Promise<number>
+  /** Returns the numbers of entries by status and operation. */
   stats(now: Date): Promise<DeadLetterStats>
   /** Replaces the payload of an entry, for key rotation. */
   rewrite(id: string, payload: unknown): Promise<void>
@@ -186,14 +225,19 @@ export interface DeadLetterStore {
 
 /** One version of the live changes, the layer of configuration that the API writes. */
 export interface LayerVersion {
+  /** The number of the version, from 1. */
   version: number
+  /** Who made the change. */
   by: string
+  /** Why the change was made. */
   reason?: string | undefined
+  /** When the change was made. */
   at: Date
   /** The whole layer in the spelling of the wire. It contains only the changed settings. */
   layer: unknown
 }
 
+/** The versions of the live changes. */
 export interface LayerStore {
   /** The newest version; undefined if there are none. */
   latest(): Promise<LayerVersion | undefined>
@@ -212,14 +256,21 @@ export interface LayerStore {
 
 /** Snapshots of breakers, which are restored after a restart. */
 export interface BreakerStore {
+  /** Stores snapshots and replaces earlier ones with the same ids. */
   save(snapshots: readonly StoredBreaker[]): Promise<void>
+  /** Returns all snapshots. */
   load(): Promise<StoredBreaker[]>
+  /** Deletes snapshots. Unknown ids are ignored. */
   delete(ids: readonly string[]): Promise<void>
 }
 
+/** A snapshot of a breaker in a store. */
 export interface StoredBreaker {
+  /** The state of the breaker. */
   snapshot: BreakerSnapshot
+  /** When the breaker was first stored. */
   createdAt: Date
+  /** When the breaker was last stored. */
   updatedAt: Date
   /** The configured settings, for people who read the store. They are not restored, and a store does not have to return them. */
   settings?: { failureThreshold: number; windowDuration: number; timeoutDuration: number } | undefined
@@ -233,22 +284,27 @@ export interface MetricsRow {
   start: number
   /** The process that wrote the row. Several processes can write rows with the same series and start. */
   node: string
+  /** The counters. */
   data: unknown
 }
 
+/** The counters of calls by period. */
 export interface MetricsStore {
   /** Replaces rows of the same series, start and node. */
   save(rows: readonly MetricsRow[]): Promise<void>
   /** Rows that begin at or after `from` and before `to`, oldest first. */
   load(range: { from: number; to: number; prefix?: string | undefined }): Promise<MetricsRow[]>
+  /** Deletes rows that begin before this time, in epoch milliseconds. Returns how many were deleted. */
   expire(before: number): Promise<number>
 }
 
 /** Small named values that must be durable, such as tokens of the server. */
 export interface ValueStore {
+  /** Returns a value; undefined for an unknown key. */
   get(key: string): Promise<unknown>
   /** Stores a value as JSON. @throws INVALID_OPTIONS for a value without a JSON form, such as undefined or a function */
   set(key: string, value: unknown): Promise<void>
+  /** Deletes a value. An unknown key is ignored. */
   delete(key: string): Promise<void>
   /** Sorted by key. */
   list(prefix: string): Promise<{ key: string; value: unknown }[]>
@@ -265,15 +321,25 @@ export interface Store {
   readonly private?: boolean
   /** Whether the store has found records that it cannot read. Lists skip them. */
   readonly damaged?: boolean
+  /** The calls that failed at least once. */
   readonly sessions: SessionJournal
+  /** The events. */
   readonly events: Journal<RetryEvent, EventFilter>
+  /** The error records. */
   readonly errors: Journal<ErrorRecord, ErrorFilter>
+  /** The audit records. */
   readonly audit: Journal<AuditRecord, AuditFilter>
+  /** The state changes of breakers. */
   readonly breakerEvents: Journal<CircuitBreakerEvent, BreakerEventFilter>
+  /** The snapshots of breakers. */
   readonly breakers: BreakerStore
+  /** The metrics. */
   readonly metrics: MetricsStore
+  /** The live changes of the configuration. */
   readonly layers: LayerStore
+  /** The dead letters. */
   readonly deadLetters: DeadLetterStore
+  /** Small named values. */
   readonly values: ValueStore
   /** Creates folders and tables, and runs migrations. */
   open(): Promise<void>

@@ -48,6 +48,7 @@ export class ActiveConfig {
     this.startedAt = new Date(runtime.clock.wall())
   }
 
+  /** The loaded config, without the changes made through the API. */
   get loaded(): ValidConfig {
     return this.inputs.loaded
   }
@@ -92,6 +93,7 @@ export class ActiveConfig {
     return conflicts.filter(({ policyId }) => !known.has(policyId))
   }
 
+  /** The members that member files define, by pool. */
   get fileMembers(): FileMembers {
     return this.inputs.fileMembers
   }
@@ -136,7 +138,7 @@ export class ActiveConfig {
     this.inputs = { ...this.inputs, loaded: { ...loaded, warnings: [...loaded.warnings, ...warnings] } }
   }
 
-  /** @throws POLICY_NOT_FOUND */
+  /** Returns a policy with all layers applied. @throws POLICY_NOT_FOUND */
   policy(id: string): RetryPolicy {
     const found = this.resolved.policies.get(id)
     if (found !== undefined) return found.policy

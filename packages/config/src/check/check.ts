@@ -29,6 +29,7 @@ export interface Checked {
   readonly problems: readonly Problem[]
   /** Warnings, which do not make the config invalid. */
   readonly warnings: readonly Problem[]
+  /** The position of each value in the file. */
   readonly places: SourceLocations
   /** The variables of the environment that can be overrides. */
   readonly overrideVariables?: Environment

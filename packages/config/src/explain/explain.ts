@@ -19,6 +19,7 @@ import { unknownNames } from './unknown-operation.js'
 
 /** A value and its origin. */
 export interface ExplainedValue extends FieldOrigin {
+  /** The effective value. */
   readonly value: unknown
 }
 
@@ -26,7 +27,9 @@ export interface ExplainedValue extends FieldOrigin {
 export interface ExplainedPolicy {
   /** The kind of failure; `default` for every kind that is not listed. */
   readonly kind: string
+  /** The id of the policy. */
   readonly policyId: string
+  /** False where the policy is disabled. */
   readonly enabled: boolean
   /** Every effective value, durations in milliseconds. */
   readonly values: { readonly [field: string]: ExplainedValue }
@@ -38,10 +41,13 @@ export interface ExplainedPolicy {
 
 /** How an operation is protected, and why. */
 export interface Explanation {
+  /** The name of the operation. */
   readonly operation: string
+  /** The subsystem of the operation, where it has one. */
   readonly subsystem?: string
   /** False where the operation is disabled. */
   readonly enabled: boolean
+  /** The policy for each kind of failure. */
   readonly policies: readonly ExplainedPolicy[]
   /**
    * Notes about names that the configuration does not know, values that a change through the API hides, changes that are

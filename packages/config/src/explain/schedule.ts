@@ -3,8 +3,11 @@ import { computeDelay, type CompiledRetryPolicy as EnginePolicy } from 'holdfast
 
 /** A delay in milliseconds: without jitter, and the minimum and maximum with jitter. */
 export interface Wait {
+  /** The delay without jitter. */
   readonly base: number
+  /** The minimum with jitter. */
   readonly min: number
+  /** The maximum with jitter. */
   readonly max: number
 }
 

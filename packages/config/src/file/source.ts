@@ -13,6 +13,7 @@ export type ValidConfig = Checked & { readonly config: Config }
 
 /** A loaded configuration and its source. */
 export interface ConfigSource {
+  /** The checked configuration. */
   readonly checked: ValidConfig
   /** The config file; undefined for an object. */
   readonly file: string | undefined

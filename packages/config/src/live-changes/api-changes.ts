@@ -56,6 +56,7 @@ export class ApiChanges {
     return after
   }
 
+  /** Deletes a policy. */
   async deletePolicy(id: string, actor: Actor): Promise<void> {
     const { activeConfig, runtime } = this
     const before = activeConfig.resolved.policies.get(id)?.policy
@@ -63,6 +64,7 @@ export class ApiChanges {
     await runtime.audit(actor, 'policy.delete', id, { before: before && policyCodec.encode(before) })
   }
 
+  /** Makes an earlier version the newest one. 0 is the state without changes. */
   async rollback(version: number, actor: Actor): Promise<void> {
     const { activeConfig, runtime } = this
     const { layer: before } = activeConfig
@@ -80,6 +82,7 @@ export class ApiChanges {
     await runtime.audit(actor, 'config.rollback', target, { before, after: activeConfig.layer })
   }
 
+  /** Deletes all changes made through the API. */
   async clear(actor: Actor): Promise<void> {
     const { layer: before } = this.activeConfig
     await this.applyChange(() => this.layerHistory.clear(actor), actor)

@@ -12,9 +12,13 @@ const NO_KEYS = new KeyRing(undefined)
 
 /** A version of the layer: who changed it, when and why. */
 export interface LayerChange {
+  /** The number of the version, from 1. */
   readonly version: number
+  /** Who made the change. */
   readonly by: string
+  /** Why the change was made. */
   readonly reason?: string | undefined
+  /** When the change was made. */
   readonly at: Date
 }
 

@@ -5,10 +5,12 @@ import { type MemberChange, memberChangeCodec, memberChangeSchema } from '../sch
 import type { Config } from '../schema/schema.js'
 import { expectedValue, walkPath } from '../schema/walk.js'
 
+/** A member of a pool, as in the config file. */
 export type MemberEntry = NonNullable<NonNullable<Config['pools']>[string]['members']>[number]
 
 /** A pool member with the changes made through the API. */
 export interface LayeredMember {
+  /** The settings of the member. */
   readonly entry: MemberEntry
   /** False while the member is disabled or draining. */
   readonly isInUse: boolean

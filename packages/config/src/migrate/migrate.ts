@@ -6,20 +6,25 @@ import { isMapping } from './mapping.js'
 export interface OldFile {
   /** The name of the file. It is the subsystem where the file names none. */
   file: string
+  /** The text of the file. */
   text: string
 }
 
 /** A note for a review by a person. */
 export interface MigrationProblem {
+  /** The file of the problem, where there are several. */
   file?: string
+  /** The keys that lead to the value, separated by dots. */
   path: string
+  /** What was ignored, guessed or is not valid. */
   message: string
 }
 
 /** The result of a migration. */
 export interface MigrationReport {
-  /** The number of policies that were changed, and of those that were not. */
+  /** The number of policies that were changed. */
   converted: number
+  /** The number of policies that were not changed. */
   unchanged: number
   /** Everything that was ignored, guessed, or is not valid in the result. */
   problems: MigrationProblem[]
@@ -40,6 +45,7 @@ export interface MigrationReport {
 export interface Migration {
   /** The text of the new file. */
   text: string
+  /** The counts of the migration and its problems. */
   report: MigrationReport
 }
 

@@ -70,7 +70,11 @@ export class FileReload {
     return this.memberFiles.read(config)
   }
 
-  /** @throws CONFIG_INVALID that lists all problems; the previous configuration stays in force */
+  /**
+   * Reads the config file again and applies it.
+   *
+   * @throws CONFIG_INVALID that lists all problems; the previous configuration stays in force
+   */
   async reload(actor: Actor): Promise<Reloaded> {
     const { env, source, activeConfig } = this.parts
     const { file } = source
@@ -82,6 +86,7 @@ export class FileReload {
     }, actor)
   }
 
+  /** Applies the config file and the member files whenever they change, until `close`. */
   watchFile(): void {
     const { runtime, source, env, activeConfig, serialize } = this.parts
     const { file } = source
@@ -105,6 +110,7 @@ export class FileReload {
     })
   }
 
+  /** Stops watching the files. */
   close(): void {
     this.isWatching = false
     this.watcher?.close()

@@ -3,11 +3,13 @@ import type { BreakerOptions } from 'holdfast'
 
 /** The configuration of one operation. */
 export interface OperationConfig {
+  /** The subsystem of the operation, where it has one. */
   readonly subsystem?: string | undefined
   /** The policy for each kind of failure. */
   readonly policyByKind: ReadonlyMap<string, string>
   /** The policy for every other kind. */
   readonly fallbackPolicyId: string
+  /** Whether calls of the operation are retried and protected. */
   readonly isEnabled: boolean
   /** Whether the subsystem is enabled, regardless of the policies. */
   readonly isSubsystemEnabled: boolean
@@ -25,6 +27,7 @@ interface NamedBreakerConfig {
 
 /** A policy with the overrides for calls of an operation. */
 export interface CallPolicy {
+  /** The policy with the overrides applied. */
   readonly policy: RetryPolicy
   /** The scope of the overrides that set the bulkhead, if there are any. Calls of other scopes do not share it. */
   readonly bulkheadPlace: string
@@ -34,8 +37,11 @@ export interface CallPolicy {
 
 /** The part of a configuration that calls use. */
 export interface CallConfiguration {
+  /** All policies by id. */
   readonly policies: ReadonlyMap<string, RetryPolicy>
+  /** Returns the configuration of an operation. */
   operationConfig(name: string): OperationConfig
+  /** The named breakers. */
   readonly breakers: ReadonlyMap<string, NamedBreakerConfig>
   /** The policies with the overrides for an operation. @throws INVALID_OPTIONS for overrides that are not valid */
   policiesOf(operation: string): (id: string) => CallPolicy | undefined

@@ -24,7 +24,9 @@ export interface OperationPlan {
 
 /** The data from which operations are resolved. */
 export interface OperationTable {
+  /** The content of the config file. */
   readonly config: Config
+  /** All policies with the origin of each value. */
   readonly policies: ReadonlyMap<string, ResolvedPolicy>
   /** The cache of plans by operation. */
   readonly plans: Map<string, OperationPlan>

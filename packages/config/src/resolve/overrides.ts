@@ -48,7 +48,9 @@ const expectedOneOf = (word: string, known: readonly string[]): string => {
 
 /** A decorated method. */
 export interface DecoratedMethod {
+  /** The name of the class. */
   readonly owner: string
+  /** The name of the method. */
   readonly method: string
 }
 

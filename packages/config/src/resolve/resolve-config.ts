@@ -6,7 +6,9 @@ import { type PolicySource, resolvePolicies } from './resolve-policy.js'
 
 /** A config with resolved policies: everything that calls need, computed once. */
 export interface ResolvedConfig extends OperationTable, PolicySource {
+  /** The changes made through the API. */
   readonly layer: Layer
+  /** The warnings about the config. */
   readonly warnings: readonly Problem[]
   /** The config file, if there is one. */
   readonly file?: string | undefined

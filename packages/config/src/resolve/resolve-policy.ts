@@ -22,6 +22,7 @@ export const READY_POLICY = 'ready policy'
 
 /** The origin of one value. */
 export interface FieldOrigin {
+  /** The layer that sets the value. */
   readonly origin: Origin
   /** `file:line:column`, or the name of a variable, where that is known. */
   readonly where?: string
@@ -57,7 +58,9 @@ export const POLICY_DEFAULTS = Object.freeze({
 
 /** A config and the locations of its values. */
 export interface PolicySource {
+  /** The content of the config file. */
   readonly config: Config
+  /** The position of each value in the file. */
   readonly places?: SourceLocations | undefined
 }
 

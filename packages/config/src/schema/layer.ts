@@ -18,6 +18,8 @@ interface LayeredPool {
  * where it was deleted; for each pool the members that were added, changed or removed.
  */
 export interface Layer {
+  /** The changed fields of each policy; null for a deleted policy. */
   readonly policies?: { readonly [id: string]: WirePolicyEntry | null }
+  /** The changed members of each pool. */
   readonly pools?: { readonly [id: string]: LayeredPool }
 }

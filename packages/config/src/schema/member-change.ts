@@ -17,6 +17,7 @@ export const memberChangeSchema = memberSchema
     ),
   })
 
+/** A change of a pool member, with camelCase keys. */
 export type MemberChange = CamelCased<typeof memberChangeSchema>
 
 export const memberChangeCodec = createCodec(memberChangeSchema)

@@ -71,5 +71,6 @@ export type PolicyEntry = CamelCased<typeof policyEntrySchema>
 /** A breaker of a config. */
 export type BreakerEntry = CamelCased<typeof breakerEntrySchema>
 
+/** Converts a config between the keys and units of the file and those of TypeScript. */
 export const configCodec = createCodec(configSchema)
 export const policyEntryCodec = createCodec(policyEntrySchema)

@@ -19,7 +19,9 @@ import { OutcomeWindow } from './window.js'
 
 /** The state of a breaker as plain data. Times are in epoch milliseconds, durations in milliseconds. */
 export interface BreakerSnapshot {
+  /** The id of the breaker. */
   id: string
+  /** The state of the breaker. */
   state: BreakerState
   /** The number of failures in the window, or of those that opened the breaker. */
   failureCount: number
@@ -35,13 +37,17 @@ export interface BreakerSnapshot {
   openDuration: number
   /** Grows with each state change. */
   epoch: number
+  /** When an open breaker allows the next probe. */
   nextTestTime?: number | undefined
+  /** When the last counted failure happened. */
   lastFailureTime?: number | undefined
+  /** When the state last changed. */
   lastStateChange?: number | undefined
   /** When the breaker closed after its last opening. */
   closedAt?: number | undefined
   /** The results that an adaptive threshold is computed from, oldest first: 1 for a success, 0 for a failure. */
   results?: string | undefined
+  /** Whether the breaker is disabled and lets every call through. */
   disabled?: boolean | undefined
 }
 

@@ -14,7 +14,9 @@ import { type Overrides, type OverrideTable, parseOverrides } from './overrides.
 
 /** The names of a decorated method and its class. */
 export interface DecoratedMethod {
+  /** The name of the class. */
   readonly owner: string
+  /** The name of the method. */
   readonly method: string
 }
 

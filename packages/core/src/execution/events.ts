@@ -20,6 +20,7 @@ interface Failure {
 
 /** An attempt failed, or returned a value that `retryIf` rejected. */
 export interface AttemptFailedEvent extends CallEvent, Failure {
+  /** Identifies the kind of event. */
   readonly type: 'attempt_failed'
   /** The duration of the attempt, in milliseconds. */
   readonly duration: number
@@ -29,6 +30,7 @@ export interface AttemptFailedEvent extends CallEvent, Failure {
 
 /** A retry was scheduled; `attempt` is the number of the next attempt. */
 export interface RetryScheduledEvent extends CallEvent, Failure {
+  /** Identifies the kind of event. */
   readonly type: 'retry_scheduled'
   /** The maximum number of attempts of the call. */
   readonly maxAttempts: number
@@ -38,11 +40,13 @@ export interface RetryScheduledEvent extends CallEvent, Failure {
 
 /** The call succeeded. */
 export interface SucceededEvent extends CallEvent {
+  /** Identifies the kind of event. */
   readonly type: 'succeeded'
 }
 
 /** The call ended without success. A fallback runs after this event. */
 export interface GaveUpEvent extends CallEvent, Failure {
+  /** Identifies the kind of event. */
   readonly type: 'gave_up'
   /** Why the call ended. */
   readonly stopped: StopReason

@@ -8,6 +8,7 @@ import type {
 
 /** The state of the guard's breaker, or of one of its keyed breakers, changed. */
 export interface BreakerChangedEvent extends BreakerEvent {
+  /** Identifies the kind of event. */
   readonly type: 'breaker_changed'
 }
 

@@ -32,6 +32,7 @@ export interface Session {
   readonly operation?: string
   /** The attempts in order; empty where the call was aborted before the first. */
   readonly attempts: AttemptRecord[]
+  /** Always false: only calls that failed have a session. */
   readonly success: boolean
   /** Why the call ended. */
   readonly stopped: StopReason

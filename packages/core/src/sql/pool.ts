@@ -6,13 +6,17 @@ export interface TransactionClient {
   query(text: string): Promise<unknown>
   /** Returns the connection to its pool, or closes it. */
   release(destroy?: boolean): void
+  /** Adds a listener for errors of the connection. */
   on?(event: 'error', listener: (error: Error) => void): unknown
+  /** Removes a listener. */
   removeListener?(event: 'error', listener: (error: Error) => void): unknown
 }
 
 /** A connection pool: `Pool` of `pg`. */
 export interface TransactionPool {
+  /** Returns a connection, which `release` returns to the pool. */
   connect(): Promise<TransactionClient>
+  /** Adds a listener for errors of idle connections. */
   on?(event: 'error', listener: (error: Error) => void): unknown
 }
 

@@ -10,7 +10,9 @@ import { parseProxyList } from './list.js'
 
 /** The changes of a new version of the file, by the ids of members. */
 export interface ProxyFileChanges {
+  /** Members that the previous version did not have. */
   readonly added: readonly string[]
+  /** Members that the new version does not have. */
   readonly removed: readonly string[]
   /** Members whose address, credentials or settings have changed. */
   readonly replaced: readonly string[]

@@ -7,9 +7,11 @@ import { BROWSER_HEADERS, NOT_FOUND, sendError, UNAUTHORIZED, UNAUTHORIZED_PAGE 
 
 /** The status of the proxy: only counts, without the names of proxies, users or targets. */
 export interface ProxyStatus {
-  /** Accepted plain requests, opened tunnels, and rejected or failed ones, since the start. */
+  /** Accepted plain requests since the start. */
   readonly requests: number
+  /** Opened tunnels since the start. */
   readonly tunnels: number
+  /** Rejected or failed requests and tunnels since the start. */
   readonly refused: number
   /** Open connections of clients, tunnels included. */
   readonly connections: number

@@ -6,7 +6,9 @@ import { isLocalName, isPrivateAddress } from './address.js'
 
 /** An address of a resolver. */
 export interface ResolvedAddress {
+  /** The IP address. */
   readonly address: string
+  /** 4 or 6. */
   readonly family: number
 }
 

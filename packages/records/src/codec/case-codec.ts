@@ -119,6 +119,7 @@ export const createReviver = (schema: z.core.$ZodType): ConvertValue => compileC
 
 /** Converts between the wire form and the TypeScript form of a record, by its schema. */
 export interface Codec<S extends z.ZodType> {
+  /** The schema of the wire form. */
   readonly schema: S
   /** Returns the wire form of a record without validation, because records are created by this library. */
   encode(record: CamelCased<S>): z.input<S>

@@ -1,5 +1,5 @@
 import { tidySeconds } from '../codec/record-fields.js'
-import { EVENT_TYPES } from '../session.js'
+import { EVENT_TYPES } from '../event-types.js'
 import { parseErrorKind } from './error-kind.js'
 import { isOldRecord, type OldRecordReader } from './reader.js'
 
@@ -249,6 +249,7 @@ export function convertBreaker(reader: OldRecordReader): OldRecord {
   })
 }
 
+/** Converts a dead letter of an earlier system to the wire format. */
 export function convertDeadLetter(reader: OldRecordReader): OldRecord {
   const id = reader.readField('dlq_id')
   const details = reader.readField('error_details')

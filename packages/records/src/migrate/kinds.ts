@@ -3,8 +3,10 @@ import { breakerSchema } from '../breaker.js'
 import { camelKey } from '../codec/case-codec.js'
 import { deadLetterSchema } from '../dead-letter.js'
 import { errorRecordSchema } from '../errors.js'
+import { EVENT_TYPES } from '../event-types.js'
 import { windowSchema } from '../metrics.js'
-import { EVENT_TYPES, eventSchema, OUTCOMES, STOP_REASONS, sessionSchema } from '../session.js'
+import { eventSchema, OUTCOMES, sessionSchema } from '../session.js'
+import { STOP_REASONS } from '../stop-reasons.js'
 import {
   convertBreaker,
   convertDeadLetter,

@@ -16,15 +16,21 @@ export interface MigrateRecordsOptions {
 
 /** The report of a migration. */
 export interface MigrateRecordsReport {
-  /** Number of records of each kind in the result. */
+  /** Number of sessions in the result. */
   sessions: number
+  /** Number of events in the result. */
   events: number
+  /** Number of metrics in the result. */
   metrics: number
+  /** Number of breakers in the result. */
   breakers: number
+  /** Number of dead letters in the result. */
   deadLetters: number
+  /** Number of error records in the result. */
   errors: number
-  /** Number of records that were converted, and of those that had the current form already. */
+  /** Number of records that were converted. */
   converted: number
+  /** Number of records that had the current form already. */
   unchanged: number
   /** The problems of rejected lines, by line number, from 1. */
   problems: { line: number; message: string }[]
@@ -38,6 +44,7 @@ export interface MigratedRecords {
   records: Record<string, unknown>[]
   /** The same as JSON lines. */
   text: string
+  /** The counts of the migration and its problems. */
   report: MigrateRecordsReport
 }
 

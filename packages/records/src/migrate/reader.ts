@@ -4,6 +4,7 @@ import { SCHEMA } from '../session.js'
 
 type OldRecord = Record<string, unknown>
 
+/** Whether a value is an object that can be a record. */
 export const isOldRecord = (value: unknown): value is OldRecord =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -69,10 +70,12 @@ export class OldRecordReader {
     return found
   }
 
+  /** The first of the named fields that is present, as a time of the wire format. */
   readTimestamp(...names: string[]): unknown {
     return toTimestamp(this.readField(...names))
   }
 
+  /** The first of the named fields that is present, as a duration in seconds. */
   readSeconds(...names: string[]): unknown {
     const value = this.readField(...names)
     return typeof value === 'number' ? tidySeconds(value / this.scale) : value

@@ -18,7 +18,9 @@ export interface DeadLetterInput {
   idempotencyKey?: string | undefined
   /** The policy that applied. @defaultValue the operation's policy */
   policyId?: string | undefined
+  /** The session of the failed call. */
   sessionId?: string | undefined
+  /** The correlation id of the failed call. */
   correlationId?: string | undefined
 }
 

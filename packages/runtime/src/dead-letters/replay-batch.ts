@@ -42,7 +42,9 @@ export interface BatchOptions {
 
 /** The result of a batch. */
 export interface BatchResult {
+  /** The number of replays that succeeded. */
   succeeded: number
+  /** The number of replays that failed. */
   failed: number
   /** Entries that were not replayed: the breaker opened, the signal was aborted, or their handler is in another process. */
   skipped: number
@@ -50,7 +52,9 @@ export interface BatchResult {
 
 /** The progress of a batch. */
 export interface BatchProgress {
+  /** The number of replays that succeeded so far. */
   succeeded: number
+  /** The number of replays that failed so far. */
   failed: number
   /** The number of entries at the start, within the limit. */
   total: number

@@ -155,6 +155,7 @@ export class Fleet {
     void this.coordinator.attach(breaker, options)
   }
 
+  /** Leaves the fleet. */
   async close(): Promise<void> {
     this.unsubscribe()
     await this.coordinator.close()

@@ -32,6 +32,7 @@ export interface PipelineOptions<I = unknown> {
 
 /** The result of one item. */
 export interface PipelineItem {
+  /** The id of the item. */
   readonly itemId: string
   /** `skipped` items were interrupted by the signal. */
   readonly status: 'succeeded' | 'failed' | 'skipped'
@@ -39,20 +40,27 @@ export interface PipelineItem {
   readonly value?: unknown
   /** The step that failed or was interrupted. */
   readonly step?: string
+  /** The error of the step that failed. */
   readonly error?: unknown
   /** The id of its dead letter; absent where it could not be stored. */
   readonly deadLetterId?: string
 }
 
+/** The progress of a pipeline run, after each item. */
 export interface PipelineProgress {
+  /** The number of items that succeeded so far. */
   readonly succeeded: number
+  /** The number of items that failed so far. */
   readonly failed: number
+  /** The item that ended. */
   readonly item: PipelineItem
 }
 
 /** The result of all items. */
 export interface PipelineResult {
+  /** The number of items that succeeded. */
   succeeded: number
+  /** The number of items that failed. */
   failed: number
   /** Items that were started and interrupted by the signal. */
   skipped: number

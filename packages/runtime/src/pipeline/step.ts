@@ -6,6 +6,7 @@ import type { CallOptions } from '../api-types.js'
 export interface StepContext {
   /** The item as it entered the pipeline. */
   readonly item: unknown
+  /** The id of the item. */
   readonly itemId: string
   /** The number of the attempt at this step, from 1. */
   readonly attempt: number
@@ -24,7 +25,9 @@ export interface StepContext {
 
 /** The second argument of a step's fallback. */
 export interface StepFallbackContext {
+  /** The item as it was given to the pipeline. */
   readonly item: unknown
+  /** The id of the item. */
   readonly itemId: string
   /** The input of the step. */
   readonly value: unknown

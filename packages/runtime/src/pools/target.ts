@@ -24,11 +24,13 @@ export class MemberTarget {
     return pathname === '/' ? origin : origin + pathname
   }
 
+  /** The protocol and host, without credentials. */
   toString(): string {
     const { protocol, host } = new URL(this.url)
     return `${protocol}//${host}`
   }
 
+  /** The protocol and host, without credentials. */
   toJSON(): string {
     return this.toString()
   }

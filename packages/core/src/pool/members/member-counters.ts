@@ -6,6 +6,7 @@ export interface MemberStats {
   readonly proxyId: string
   /** Attempts that ended, including those that count neither as a success nor as a failure of the member. */
   readonly totalAttempts: number
+  /** The number of successful attempts. */
   readonly successCount: number
   /** Attempts that count as failures of the member. */
   readonly failureCount: number
