@@ -15,6 +15,7 @@ export interface HttpApp {
 
 /** An app with `close`, which ends the readers of its event stream and its timers. */
 export interface ClosableApp extends HttpApp {
+  /** Ends the readers of the event stream and the timers. */
   close(): Promise<void>
 }
 

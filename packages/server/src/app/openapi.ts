@@ -1,7 +1,11 @@
+import { jsonSchema } from '@holdfast/runtime'
 import type { App } from '../http/env.js'
 import { ERROR_CODES } from '../http/error-codes.js'
 
 type Json = { [key: string]: unknown }
+
+/** The schemas of policies. Their fields are keys of the config file, whose schema describes them. */
+const POLICY_SCHEMAS = ['RetryPolicy', 'RetryPolicyChange']
 
 const TAGS: readonly (readonly [string, string])[] = [
   ['policies', 'How calls are retried and protected.'],
@@ -21,6 +25,24 @@ const TAGS: readonly (readonly [string, string])[] = [
   ['health', 'Liveness and readiness.'],
 ]
 
+interface SchemaNode {
+  description?: string
+  properties?: Record<string, SchemaNode>
+  additionalProperties?: SchemaNode
+  anyOf?: SchemaNode[]
+}
+
+/** Adds the descriptions of the config file's schema to the fields of policies. */
+function describePolicies(schemas: Record<string, SchemaNode>): void {
+  const policy = (jsonSchema() as SchemaNode).properties?.['policies']?.additionalProperties
+  for (const name of POLICY_SCHEMAS)
+    for (const [field, schema] of Object.entries(schemas[name]?.properties ?? {})) {
+      const key = policy?.properties?.[field]
+      const description = key?.description ?? key?.anyOf?.find((option) => option.description)?.description
+      if (description !== undefined) schema.description ??= description
+    }
+}
+
 /** The OpenAPI document of an app. */
 export function createOpenApiDocument(app: App): Json {
   const document = app.getOpenAPI31Document({
@@ -37,6 +59,7 @@ export function createOpenApiDocument(app: App): Json {
     tags: TAGS.map(([name, description]) => ({ name, description })),
   }) as unknown as Json
   const components = document['components'] as Json
+  describePolicies(components['schemas'] as Record<string, SchemaNode>)
   components['securitySchemes'] = {
     bearer: {
       type: 'http',

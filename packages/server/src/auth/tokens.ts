@@ -30,8 +30,11 @@ export type KnownTokens = readonly StoredToken[]
 
 /** A token as it is listed, without the secret. */
 export interface TokenInfo {
+  /** The name of the token. */
   readonly name: string
+  /** The role of callers with the token. */
   readonly role: Role
+  /** When the token was created. */
   readonly createdAt: Date
 }
 
@@ -52,7 +55,9 @@ export async function knownTokens(values: ValueStore): Promise<KnownTokens> {
 
 /** The store and the audit trail of tokens: a `Holdfast` is one. */
 export type TokenKeeper = {
+  /** The store of the tokens. */
   readonly store: { readonly values: ValueStore }
+  /** The audit trail, which records each creation and revocation. */
   readonly audit: Pick<HoldfastLike['audit'], 'record'>
 }
 

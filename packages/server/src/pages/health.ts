@@ -7,7 +7,7 @@ import type { HoldfastLike } from '../runtime-api.js'
 
 const statusSchema = z.object({ status: healthSchema.shape.status }).meta({ id: 'Status' })
 
-const livenessSchema = z.object({ status: z.literal('ok') }).meta({ id: 'Liveness' })
+const livenessSchema = z.object({ status: z.literal('ok').describe('Always `ok`.') }).meta({ id: 'Liveness' })
 
 const readinessSchema = healthSchema.meta({ id: 'Health' })
 

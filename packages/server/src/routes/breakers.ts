@@ -21,8 +21,8 @@ export function addBreakerRoutes({ hf, operation, settings }: Routes): void {
       summary: 'All breakers, including those that were never used',
       query: z.strictObject({
         ...pagingParams,
-        state: breakerSchema.shape.state.optional(),
-        pool: optionalWord,
+        state: breakerSchema.shape.state.optional().describe('Only breakers in this state.'),
+        pool: optionalWord('Only breakers of the members of this pool.'),
       }),
       answers: {
         200: {
@@ -54,7 +54,11 @@ export function addBreakerRoutes({ hf, operation, settings }: Routes): void {
       role: 'viewer',
       reads: 'metrics.read',
       summary: 'Changes of state, newest first',
-      query: z.strictObject({ ...pagingParams, hours: hoursParam, id: optionalWord }),
+      query: z.strictObject({
+        ...pagingParams,
+        hours: hoursParam,
+        id: optionalWord('Only changes of this breaker.'),
+      }),
       answers: {
         200: {
           description: 'Changes of state',
@@ -74,7 +78,12 @@ export function addBreakerRoutes({ hf, operation, settings }: Routes): void {
     },
   )
 
-  const one = { tag, params: z.object({ id: idParam }) } as const
+  const one = {
+    tag,
+    params: z.object({
+      id: idParam('The id of the breaker: `policy:ID`, `service:NAME` or `pool:POOL:MEMBER`.'),
+    }),
+  } as const
   const findBreaker = async (name: string) => {
     const breaker = await hf.breakers.get(name)
     if (breaker === undefined)

@@ -4,7 +4,7 @@ import { readText } from '../http/body.js'
 import { encodeConfig } from '../http/config-wire.js'
 import { paginate } from '../http/page.js'
 import type { Routes } from './routes.js'
-import { pageSchema, pagingParams, reasonBody } from './schemas.js'
+import { idParam, pageSchema, pagingParams, reasonBody, reasonField } from './schemas.js'
 
 const configSchema = z.record(z.string(), z.unknown()).meta({ id: 'Config' })
 
@@ -12,50 +12,58 @@ const waitSchemaFields = { base: z.number(), min: z.number(), max: z.number() }
 
 const explanationSchema = z
   .object({
-    operation: z.string(),
-    subsystem: z.string().nullish(),
-    enabled: z.boolean(),
-    policies: z.array(
-      z.object({
-        kind: z.string(),
-        policy_id: z.string(),
-        enabled: z.boolean(),
-        values: z.record(
-          z.string(),
-          z.object({ value: z.unknown(), origin: z.string(), where: z.string().nullish() }),
-        ),
-        schedule: z.object({
-          waits: z.array(z.object({ attempt: z.int(), ...waitSchemaFields })),
-          total: z.object(waitSchemaFields),
-          more: z.boolean(),
+    operation: z.string().describe('The name of the operation.'),
+    subsystem: z.string().nullish().describe('The subsystem of the operation.'),
+    enabled: z.boolean().describe('False where the operation is disabled.'),
+    policies: z
+      .array(
+        z.object({
+          kind: z.string(),
+          policy_id: z.string(),
+          enabled: z.boolean(),
+          values: z.record(
+            z.string(),
+            z.object({ value: z.unknown(), origin: z.string(), where: z.string().nullish() }),
+          ),
+          schedule: z.object({
+            waits: z.array(z.object({ attempt: z.int(), ...waitSchemaFields })),
+            total: z.object(waitSchemaFields),
+            more: z.boolean(),
+          }),
+          breaker: z.string().nullish(),
         }),
-        breaker: z.string().nullish(),
-      }),
-    ),
-    notes: z.array(z.string()),
+      )
+      .describe(
+        'The policy for each kind of failure, with the origin of each value and the resulting delays.',
+      ),
+    notes: z
+      .array(z.string())
+      .describe('Names that the configuration does not know, and values that have no effect.'),
   })
   .meta({ id: 'Explanation' })
 
 const versionSchema = z
   .object({
-    version: z.int(),
-    by: z.string(),
-    reason: z.string().nullish(),
-    at: z.iso.datetime(),
+    version: z.int().describe('The number of the version, from 1.'),
+    by: z.string().describe('Who made the change.'),
+    reason: z.string().nullish().describe('Why the change was made.'),
+    at: z.iso.datetime().describe('When the change was made.'),
   })
   .meta({ id: 'ConfigVersion' })
 
 const validationSchema = z
   .object({
-    valid: z.boolean(),
-    errors: z.array(
-      z.object({
-        path: z.string(),
-        line: z.int().nullish(),
-        column: z.int().nullish(),
-        message: z.string(),
-      }),
-    ),
+    valid: z.boolean().describe('Whether the config has no problems.'),
+    errors: z
+      .array(
+        z.object({
+          path: z.string(),
+          line: z.int().nullish(),
+          column: z.int().nullish(),
+          message: z.string(),
+        }),
+      )
+      .describe('All problems, with their positions.'),
   })
   .meta({ id: 'ConfigValidation' })
 
@@ -132,7 +140,7 @@ export function addConfigRoutes({ hf, operation }: Routes): void {
       tag,
       role: 'viewer',
       summary: 'The effective values of an operation and their origins',
-      query: z.strictObject({ operation: z.string().min(1).max(500) }),
+      query: z.strictObject({ operation: idParam('The name of the operation.') }),
       answers: {
         200: { description: 'Values, origins and the resulting delays', schema: explanationSchema },
       },
@@ -172,7 +180,10 @@ export function addConfigRoutes({ hf, operation }: Routes): void {
       role: 'admin',
       summary: 'Restores an earlier version of the changes made through the API',
       body: z
-        .strictObject({ version: z.int().min(0), reason: z.string().max(1000).optional() })
+        .strictObject({
+          version: z.int().min(0).describe('The version to restore; 0 for none of the changes.'),
+          reason: reasonField,
+        })
         .meta({ id: 'RollbackRequest' }),
       answers,
     },

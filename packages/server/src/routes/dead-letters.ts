@@ -10,6 +10,7 @@ import {
   pageSchema,
   pagingParams,
   reasonBody,
+  reasonField,
   recordSchemas,
   repeatableParam,
   timeRangeParams,
@@ -24,21 +25,27 @@ const countsSchema = z.object({
 
 const statsSchema = z
   .object({
-    total: z.int(),
-    by_status: countsSchema,
-    by_operation: z.record(z.string(), countsSchema),
-    oldest: z.iso.datetime().nullish(),
+    total: z.int().describe('The number of all dead letters.'),
+    by_status: countsSchema.describe('The number with each status.'),
+    by_operation: z.record(z.string(), countsSchema).describe('The number with each status, by operation.'),
+    oldest: z.iso
+      .datetime()
+      .nullish()
+      .describe('When the oldest dead letter that is not completed was created.'),
   })
   .meta({ id: 'DLQStats' })
 
 const batchSchema = z
   .strictObject({
-    operation: optionalWord,
-    limit: z.int().min(1).max(1_000_000).optional(),
-    concurrency: z.int().min(1).max(100).optional(),
-    rate: z.number().gt(0).max(100_000).optional(),
-    retry_failed: z.boolean().optional(),
-    reason: z.string().max(1000).optional(),
+    operation: optionalWord('Only dead letters of this operation.'),
+    limit: z.int().min(1).max(1_000_000).optional().describe('The maximum number of replays.'),
+    concurrency: z.int().min(1).max(100).optional().describe('The number of replays at a time.'),
+    rate: z.number().gt(0).max(100_000).optional().describe('The maximum number of replays per second.'),
+    retry_failed: z
+      .boolean()
+      .optional()
+      .describe('Whether dead letters whose last replay failed are replayed too.'),
+    reason: reasonField,
   })
   .meta({ id: 'ReplayRequest' })
 
@@ -58,9 +65,12 @@ export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
         ...pagingParams,
         ...timeRangeParams,
         order: orderParam,
-        operation: optionalWord,
-        status: repeatableParam(z.enum(DEAD_LETTER_STATUSES)),
-        item_id: optionalWord,
+        operation: optionalWord('Only dead letters of this operation.'),
+        status: repeatableParam(
+          z.enum(DEAD_LETTER_STATUSES),
+          'Only dead letters with one of these statuses.',
+        ),
+        item_id: optionalWord('Only dead letters of this item.'),
       }),
       answers: { 200: { description: 'A page of entries', schema: pageSchema(recordSchemas.deadLetter) } },
     },
@@ -112,7 +122,7 @@ export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
     },
   )
 
-  const one = { tag, params: z.object({ id: idParam }) } as const
+  const one = { tag, params: z.object({ id: idParam('The id of the dead letter.') }) } as const
   const createNotFound = (name: string) =>
     new ApiError('DEAD_LETTER_NOT_FOUND', `dead letter ${name} not found`)
 

@@ -12,15 +12,31 @@ const RETRIED_STATUSES = [502, 503, 504]
 
 /** The default policy with the fields and bounds of a proxy rotator; durations are seconds. */
 const viewSchema = z.strictObject({
-  max_attempts: z.int().min(1).max(10).default(3),
-  backoff_strategy: z.enum(['exponential', 'linear', 'fixed']).default('exponential'),
-  base_delay: z.number().gt(0).max(60).default(1),
-  multiplier: z.number().gt(1).max(10).default(2),
-  max_backoff_delay: z.number().gt(0).max(300).default(30),
-  jitter: z.boolean().default(false),
-  retry_status_codes: z.array(z.int().min(500).max(599)).default(RETRIED_STATUSES),
-  timeout: z.number().gt(0).nullable().default(null),
-  retry_non_idempotent: z.boolean().default(false),
+  max_attempts: z
+    .int()
+    .min(1)
+    .max(10)
+    .default(3)
+    .describe('The maximum number of attempts, including the first.'),
+  backoff_strategy: z
+    .enum(['exponential', 'linear', 'fixed'])
+    .default('exponential')
+    .describe('How the delay grows from one retry to the next.'),
+  base_delay: z.number().gt(0).max(60).default(1).describe('The delay before the first retry in seconds.'),
+  multiplier: z.number().gt(1).max(10).default(2).describe('The factor of exponential growth.'),
+  max_backoff_delay: z.number().gt(0).max(300).default(30).describe('The maximum delay in seconds.'),
+  jitter: z.boolean().default(false).describe('Whether delays are randomized.'),
+  retry_status_codes: z
+    .array(z.int().min(500).max(599))
+    .default(RETRIED_STATUSES)
+    .describe('HTTP statuses that are retried.'),
+  timeout: z
+    .number()
+    .gt(0)
+    .nullable()
+    .default(null)
+    .describe('The total timeout of a call in seconds; null for none.'),
+  retry_non_idempotent: z.boolean().default(false).describe('Whether POST and PATCH are retried.'),
 })
 
 type ProxyPolicyView = z.infer<typeof viewSchema>
@@ -29,16 +45,22 @@ type ProxyPolicyView = z.infer<typeof viewSchema>
 const requestSchema = z
   .strictObject({
     ...viewSchema.shape,
-    updated_at: z.unknown().optional().openapi({ type: 'string', format: 'date-time', readOnly: true }),
-    approximate: z.unknown().optional().openapi({ type: 'boolean', readOnly: true }),
+    updated_at: z
+      .unknown()
+      .optional()
+      .openapi({ type: 'string', format: 'date-time', readOnly: true, description: 'Ignored.' }),
+    approximate: z.unknown().optional().openapi({ type: 'boolean', readOnly: true, description: 'Ignored.' }),
   })
   .meta({ id: 'RetryPolicyRequest' })
 
 const answerSchema = z
   .object({
     ...viewSchema.shape,
-    updated_at: z.iso.datetime(),
-    approximate: z.boolean().optional(),
+    updated_at: z.iso.datetime().describe('When the policy last changed.'),
+    approximate: z
+      .boolean()
+      .optional()
+      .describe('True where these fields cannot express the policy, and the nearest values are returned.'),
   })
   .meta({ id: 'RetryPolicyView' })
 

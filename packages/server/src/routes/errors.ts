@@ -11,13 +11,13 @@ import {
 } from './schemas.js'
 
 /** A query parameter that accepts upper and lower case. */
-const caseInsensitiveEnum = <const T extends readonly [string, ...string[]]>(words: T) =>
+const caseInsensitiveEnum = <const T extends readonly [string, ...string[]]>(words: T, description: string) =>
   z
     .string()
     .transform((text) => text.toUpperCase())
     .pipe(z.enum(words))
     .optional()
-    .openapi({ type: 'string', enum: [...words] })
+    .openapi({ type: 'string', enum: [...words], description })
 
 /** The routes of error records. */
 export function addErrorRoutes({ hf, operation }: Routes): void {
@@ -33,9 +33,12 @@ export function addErrorRoutes({ hf, operation }: Routes): void {
         ...pagingParams,
         ...timeRangeParams,
         order: orderParam,
-        severity: caseInsensitiveEnum(SEVERITIES),
-        category: caseInsensitiveEnum(['TRANSIENT', 'PERMANENT', 'CRITICAL']),
-        operation: optionalWord,
+        severity: caseInsensitiveEnum(SEVERITIES, 'Only records of this severity.'),
+        category: caseInsensitiveEnum(
+          ['TRANSIENT', 'PERMANENT', 'CRITICAL'],
+          'Only records of this category.',
+        ),
+        operation: optionalWord('Only records of this operation.'),
       }),
       answers: { 200: { description: 'A page of error records', schema: pageSchema(recordSchemas.error) } },
     },

@@ -8,7 +8,12 @@ import { repeatableParam } from './schemas.js'
 
 /** The route of the live event stream. */
 export function addEventRoutes({ operation, feed, settings }: Routes): void {
-  const eventId = z.string().min(1).max(200).optional()
+  const eventId = z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('The id of the last event that the client has; the stream continues after it.')
 
   operation(
     {
@@ -24,8 +29,8 @@ export function addEventRoutes({ operation, feed, settings }: Routes): void {
         'heartbeats. A reader that is too slow is disconnected and can reconnect. Requires the role viewer.',
       headers: z.object({ 'last-event-id': eventId }),
       query: z.strictObject({
-        type: repeatableParam(z.enum(EVENT_TYPES)),
-        operation: repeatableParam(z.string().min(1).max(500)),
+        type: repeatableParam(z.enum(EVENT_TYPES), 'Only events of these types.'),
+        operation: repeatableParam(z.string().min(1).max(500), 'Only events of these operations.'),
         last_event_id: eventId,
       }),
       answers: { 200: { description: 'A stream that does not end', type: 'text/event-stream' } },

@@ -7,15 +7,15 @@ import { idParam, pageSchema, pagingParams } from './schemas.js'
 
 export const jobSchema = z
   .object({
-    job_id: z.string(),
-    status: z.enum(['running', 'succeeded', 'failed', 'cancelled']),
-    succeeded: z.int(),
-    failed: z.int(),
-    skipped: z.int(),
-    total: z.int().nullish(),
-    started_at: z.iso.datetime(),
-    ended_at: z.iso.datetime().nullish(),
-    message: z.string().nullish(),
+    job_id: z.string().describe('The id of the job.'),
+    status: z.enum(['running', 'succeeded', 'failed', 'cancelled']).describe('The state of the job.'),
+    succeeded: z.int().describe('The number of replays that succeeded.'),
+    failed: z.int().describe('The number of replays that failed.'),
+    skipped: z.int().describe('The number of dead letters that were not replayed.'),
+    total: z.int().nullish().describe('The number of dead letters to replay, where it is known.'),
+    started_at: z.iso.datetime().describe('When the job started.'),
+    ended_at: z.iso.datetime().nullish().describe('When the job ended.'),
+    message: z.string().nullish().describe('Why the job failed.'),
   })
   .meta({ id: 'Job' })
 
@@ -80,7 +80,7 @@ export function addJobRoutes({ operation, jobs: all }: Routes): void {
       tag,
       role: 'viewer',
       summary: 'The progress of a job',
-      params: z.object({ id: idParam }),
+      params: z.object({ id: idParam('The id of the job.') }),
       answers: { 200: { description: 'The job', schema: jobSchema } },
     },
     ({ params }) => ({ body: encodeJob(findJob(params.id)) }),
@@ -94,7 +94,7 @@ export function addJobRoutes({ operation, jobs: all }: Routes): void {
       tag,
       role: 'operator',
       summary: 'Cancels a job; replays in progress are completed',
-      params: z.object({ id: idParam }),
+      params: z.object({ id: idParam('The id of the job.') }),
       answers: { 200: { description: 'The job', schema: jobSchema } },
     },
     ({ params }) => {

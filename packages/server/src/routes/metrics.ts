@@ -25,7 +25,10 @@ export function addMetricsRoutes({ hf, operation, settings }: Routes): void {
       path: '/metrics/retries/timeseries',
       id: 'getRetryTimeseries',
       summary: 'Calls and retries by hour or day, oldest first',
-      query: z.strictObject({ hours: hoursParam, step: z.enum(['hour', 'day']).optional() }),
+      query: z.strictObject({
+        hours: hoursParam,
+        step: z.enum(['hour', 'day']).optional().describe('The time between two points. Default: hour.'),
+      }),
       answers: { 200: { description: 'One point per hour or per day', schema: recordSchemas.series } },
     },
     async ({ query }) => ({ body: seriesCodec.encode(await hf.metrics.timeseries(query)) }),

@@ -3,10 +3,10 @@ import type { Routes } from './routes.js'
 
 const nodeSchema = z
   .object({
-    id: z.string(),
-    version: z.string(),
-    started_at: z.iso.datetime(),
-    last_seen: z.iso.datetime(),
+    id: z.string().describe('The id of the node.'),
+    version: z.string().describe('The version that it runs.'),
+    started_at: z.iso.datetime().describe('When the node started.'),
+    last_seen: z.iso.datetime().describe('When its last heartbeat was sent.'),
     self: z.boolean().describe('Whether this process sent the response.'),
     opinions: z
       .record(z.string(), z.enum(['open', 'half_open']))

@@ -11,7 +11,7 @@ import type { HoldfastLike } from '../runtime-api.js'
 import type { RequestActor } from './operation.js'
 import { knownTag, NOT_MODIFIED, preconditions } from './preconditions.js'
 import type { Routes } from './routes.js'
-import { idParam, pageSchema, pagingParams, policyFields, recordSchemas } from './schemas.js'
+import { idParam, pageSchema, pagingParams, policyFields, reasonField, recordSchemas } from './schemas.js'
 
 const retryableStatus = z.int().refine(isRetryableStatus, { error: expecting(RETRYABLE_STATUS) })
 
@@ -24,7 +24,7 @@ const policyChangeSchema = z
     hedge: hedge.unwrap().unwrap().partial({ max: true }).nullish(),
     budget: budget.unwrap().unwrap().partial().nullish(),
     retry_status_codes: z.array(retryableStatus).nullish(),
-    reason: z.string().max(1000).optional(),
+    reason: reasonField,
   })
   .meta({ id: 'RetryPolicyChange' })
 
@@ -68,7 +68,11 @@ export function addPolicyRoutes({ hf, operation }: Routes): void {
     },
   )
 
-  const one = { path: '/policies/{id}', tag: 'policies', params: z.object({ id: idParam }) } as const
+  const one = {
+    path: '/policies/{id}',
+    tag: 'policies',
+    params: z.object({ id: idParam('The id of the policy.') }),
+  } as const
 
   operation(
     {

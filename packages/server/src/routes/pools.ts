@@ -5,38 +5,41 @@ import { ApiError } from '../http/api-error.js'
 import { paginate } from '../http/page.js'
 import { MEMBER_STATUSES } from '../member-status.js'
 import type { Routes } from './routes.js'
-import { idParam, pageSchema, pagingParams } from './schemas.js'
+import { idParam, pageSchema, pagingParams, reasonField } from './schemas.js'
 
 const memberStatus = z.enum(MEMBER_STATUSES)
 
 const poolSchema = z
   .object({
-    id: z.string(),
-    size: z.int(),
-    by_status: z.record(z.string(), z.int()),
+    id: z.string().describe('The id of the pool.'),
+    size: z.int().describe('The number of members.'),
+    by_status: z.record(z.string(), z.int()).describe('The number of members in each status.'),
   })
   .meta({ id: 'Pool' })
 
 const memberSchema = z
   .object({
-    id: z.string(),
-    url: z.string().nullish(),
-    weight: z.number(),
-    region: z.string().nullish(),
-    cost: z.number().nullish(),
-    tags: z.array(z.string()).nullish(),
-    status: memberStatus,
+    id: z.string().describe('The id of the member.'),
+    url: z.string().nullish().describe('The URL without credentials; absent where it could contain some.'),
+    weight: z.number().describe('The relative frequency with which the member is selected.'),
+    region: z.string().nullish().describe('The region of the member.'),
+    cost: z.number().nullish().describe('The cost of a call through the member.'),
+    tags: z.array(z.string()).nullish().describe('Labels of the member.'),
+    status: memberStatus.describe('The status of the member in its pool.'),
     enabled: z.boolean().describe('False for a disabled member: it gets no calls until it is enabled.'),
     draining: z
       .boolean()
       .describe('Whether the member is draining: it gets no new calls, for example before a restart.'),
-    total_attempts: z.int(),
-    success_count: z.int(),
-    failure_count: z.int(),
-    success_rate: z.number().nullish(),
-    avg_latency: z.number(),
-    circuit_breaker_opens: z.int(),
-    score: z.number().nullish(),
+    total_attempts: z.int().describe('The number of attempts.'),
+    success_count: z.int().describe('The number of successful attempts.'),
+    failure_count: z.int().describe('The number of failed attempts.'),
+    success_rate: z
+      .number()
+      .nullish()
+      .describe('The fraction of successful attempts; absent without attempts.'),
+    avg_latency: z.number().describe('The average duration of an attempt in seconds.'),
+    circuit_breaker_opens: z.int().describe('How often the breaker of the member opened.'),
+    score: z.number().nullish().describe('The score of the strategy `score`.'),
   })
   .meta({ id: 'PoolMember' })
 
@@ -46,25 +49,32 @@ export type WirePool = z.input<typeof poolSchema>
 /** A member of a pool, as on the wire. */
 export type WireMember = z.input<typeof memberSchema>
 
-const weight = z.number().min(0).max(1_000_000)
-const reason = z.string().max(1000).optional()
+const weight = z
+  .number()
+  .min(0)
+  .max(1_000_000)
+  .optional()
+  .describe('The relative frequency with which the member is selected.')
 
 const newMemberSchema = z
   .strictObject({
-    id: idParam.optional(),
-    url: z.string().min(1).max(2000),
-    weight: weight.optional(),
-    region: z.string().min(1).max(200).optional(),
-    reason,
+    id: idParam('The id of the member. Default: host and port of its URL.').optional(),
+    url: z.string().min(1).max(2000).describe('The URL of the member; it can contain credentials.'),
+    weight,
+    region: z.string().min(1).max(200).optional().describe('The region of the member.'),
+    reason: reasonField,
   })
   .meta({ id: 'NewPoolMember' })
 
 const memberChangeSchema = z
   .strictObject({
-    enabled: z.boolean().optional(),
-    draining: z.boolean().optional(),
-    weight: weight.optional(),
-    reason,
+    enabled: z
+      .boolean()
+      .optional()
+      .describe('False: no calls until it is true again. True also ends draining.'),
+    draining: z.boolean().optional().describe('True: no new calls. False ends draining.'),
+    weight,
+    reason: reasonField,
   })
   .refine(({ enabled, draining }) => enabled !== true || draining !== true, {
     path: ['draining'],
@@ -151,7 +161,11 @@ export function addPoolRoutes({ hf, operation }: Routes): void {
     },
   )
 
-  const of = { tag, path: '/pools/{id}/members', params: z.object({ id: idParam }) } as const
+  const of = {
+    tag,
+    path: '/pools/{id}/members',
+    params: z.object({ id: idParam('The id of the pool.') }),
+  } as const
 
   operation(
     {
@@ -196,7 +210,7 @@ export function addPoolRoutes({ hf, operation }: Routes): void {
   const one = {
     tag,
     path: '/pools/{id}/members/{member}',
-    params: z.object({ id: idParam, member: idParam }),
+    params: z.object({ id: idParam('The id of the pool.'), member: idParam('The id of the member.') }),
     role: 'operator',
   } as const
 

@@ -46,20 +46,25 @@ const targetUrl = z
 
 const bodySchema = z
   .strictObject({
-    pool: optionalWord,
-    url: targetUrl,
+    pool: optionalWord('The pool to send the request through.'),
+    url: targetUrl.describe('The absolute URL of the target, http or https, without credentials.'),
     method: z
       .string()
       .transform((text) => text.toUpperCase())
       .pipe(z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']))
       .default('GET')
-      .openapi({ type: 'string', enum: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] }),
-    headers: headersSchema.default({}),
+      .openapi({
+        type: 'string',
+        enum: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+        default: 'GET',
+        description: 'The method.',
+      }),
+    headers: headersSchema.default({}).describe('The headers of the request.'),
     body: z.unknown().optional().openapi({
       description:
         'A string is sent as it is, null means no body, anything else is sent as JSON. Not allowed with GET and HEAD.',
     }),
-    policy: optionalWord,
+    policy: optionalWord('The policy of the request. Default: that of the pool.'),
   })
   .refine(({ method, body }) => body == null || (method !== 'GET' && method !== 'HEAD'), {
     path: ['body'],
@@ -69,12 +74,12 @@ const bodySchema = z
 
 const responseSchema = z
   .object({
-    status: z.int(),
-    headers: z.record(z.string(), z.string()),
-    body: z.string(),
-    body_encoding: z.enum(['base64']).optional(),
-    truncated: z.boolean().optional(),
-    attempts: z.array(recordSchemas.attempt),
+    status: z.int().describe('The HTTP status of the target.'),
+    headers: z.record(z.string(), z.string()).describe('The headers of the response.'),
+    body: z.string().describe('The body of the response.'),
+    body_encoding: z.enum(['base64']).optional().describe('The encoding of a body that is not UTF-8.'),
+    truncated: z.boolean().optional().describe('True where the body was cut off.'),
+    attempts: z.array(recordSchemas.attempt).describe('All attempts.'),
   })
   .meta({ id: 'ProxiedResponse' })
 

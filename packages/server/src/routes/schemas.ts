@@ -13,7 +13,7 @@ import {
   windowSchema,
 } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
-import { ERROR_CODES } from '../http/error-codes.js'
+import { describeErrorCodes, ERROR_CODES } from '../http/error-codes.js'
 import { expecting } from '../http/validation.js'
 
 /** The fields of a policy with a description of unlimited attempts: JSON has no Infinity, so it is a string. */
@@ -45,8 +45,8 @@ export const recordSchemas = {
 /** The body of every error response. */
 export const errorResponseSchema = z
   .object({
-    error: z.enum(ERROR_CODES),
-    message: z.string(),
+    error: z.enum(ERROR_CODES).describe(`The code of the error:\n\n${describeErrorCodes()}`),
+    message: z.string().describe('The cause, for people. It can change with every release.'),
     details: z
       .array(z.unknown())
       .optional()
@@ -58,54 +58,66 @@ export const errorResponseSchema = z
 export const pageSchema = <S extends z.ZodType>(item: S) =>
   z.object({ items: z.array(item), cursor: z.string().optional() })
 
-/** An integer in a query. */
-const integerBetween = (minimum: number, maximum: number) =>
+/** An integer in a query, with its default. */
+const integerParam = (minimum: number, maximum: number, initial: number, description: string) =>
   z
     .string()
     .regex(/^\d{1,9}$/, { error: expecting('an integer') })
     .transform(Number)
     .pipe(z.int().min(minimum).max(maximum))
-    .openapi({ type: 'integer', minimum, maximum })
+    .default(initial)
+    .openapi({ type: 'integer', minimum, maximum, default: initial, description })
 
 /** The parameters of a page. */
 export const pagingParams = {
-  limit: integerBetween(1, 1000).default(100),
-  cursor: z.string().min(1).max(2000).optional(),
+  limit: integerParam(1, 1000, 100, 'The maximum number of items.'),
+  cursor: z.string().min(1).max(2000).optional().describe('The `cursor` of the previous page.'),
 }
 
 /** A point in time in a query. */
-const timestampParam = () =>
+const timestampParam = (description: string) =>
   z.iso
     .datetime({ offset: true, error: expecting('a time such as 2026-01-29T12:00:00Z') })
     .transform((text) => new Date(text))
     .optional()
+    .describe(description)
 
 /** A time range: from is inclusive, to is exclusive. */
-export const timeRangeParams = { from: timestampParam(), to: timestampParam() }
+export const timeRangeParams = {
+  from: timestampParam('The start of the time range, inclusive.'),
+  to: timestampParam('The end of the time range, exclusive.'),
+}
 
-export const orderParam = z.enum(['oldest', 'newest']).optional()
+export const orderParam = z.enum(['oldest', 'newest']).optional().describe('Which items come first.')
 
 /** The length of a time range that ends now, in hours. */
-export const hoursParam = integerBetween(1, 168).default(24)
+export const hoursParam = integerParam(1, 168, 24, 'The length of the time range, which ends now, in hours.')
 
 /** A string to filter by. */
-export const optionalWord = z.string().min(1).max(500).optional()
+export const optionalWord = (description: string) =>
+  z.string().min(1).max(500).optional().describe(description)
 
 /** A boolean in a query. */
-export const booleanParam = z
-  .enum(['true', 'false'])
-  .transform((text) => text === 'true')
-  .optional()
+export const booleanParam = (description: string) =>
+  z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .optional()
+    .describe(description)
 
 /** An id in a path. */
-export const idParam = z.string().min(1).max(500)
+export const idParam = (description: string) => z.string().min(1).max(500).describe(description)
 
 /** A parameter that can be given several times. */
-export const repeatableParam = <S extends z.ZodType<string>>(one: S) =>
+export const repeatableParam = <S extends z.ZodType<string>>(one: S, description: string) =>
   z
     .union([one, z.array(one).max(100)])
     .transform((input) => (Array.isArray(input) ? input : [input]))
     .optional()
+    .describe(description)
+
+/** The reason of a change, for the audit trail. */
+export const reasonField = z.string().max(1000).optional().describe('The reason, for the audit trail.')
 
 /** A body with only a reason. */
-export const reasonBody = z.strictObject({ reason: z.string().max(1000).optional() }).meta({ id: 'Reason' })
+export const reasonBody = z.strictObject({ reason: reasonField }).meta({ id: 'Reason' })

@@ -33,12 +33,12 @@ export function addSessionRoutes({ hf, operation }: Routes): void {
         ...pagingParams,
         ...timeRangeParams,
         order: orderParam,
-        active: booleanParam,
-        success: booleanParam,
-        operation: optionalWord,
-        subsystem: optionalWord,
-        policy_id: optionalWord,
-        correlation_id: optionalWord,
+        active: booleanParam('True: only running calls.'),
+        success: booleanParam('Only calls that succeeded, or only calls that failed.'),
+        operation: optionalWord('Only calls of this operation.'),
+        subsystem: optionalWord('Only calls of this subsystem.'),
+        policy_id: optionalWord('Only calls of this policy.'),
+        correlation_id: optionalWord('Only calls with this correlation id.'),
       }),
       answers: { 200: { description: 'A page of sessions', schema: pageSchema(recordSchemas.session) } },
     },
@@ -49,7 +49,7 @@ export function addSessionRoutes({ hf, operation }: Routes): void {
     },
   )
 
-  const one = { tag, params: z.object({ id: idParam }) } as const
+  const one = { tag, params: z.object({ id: idParam('The id of the session.') }) } as const
   const createNotFound = (name: string) =>
     new ApiError('NOT_FOUND', `session ${name} not found: the call did not fail, or the session has expired`)
 

@@ -36,10 +36,13 @@ export interface ServeOptions extends AppOptions, LimitOptions {
 
 /** A running server. */
 export interface RunningServer {
+  /** The app that answers the requests. */
   readonly app: HttpApp
   /** The address of the server, such as `http://127.0.0.1:8000`. */
   readonly url: string
+  /** The address at which the server listens. */
   readonly host: string
+  /** The port at which the server listens. */
   readonly port: number
   /**
    * Accepts no new requests, ends streams, waits up to 10 s for requests in progress and answers the others with CANCELLED. A second call
