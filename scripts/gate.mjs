@@ -26,6 +26,7 @@ const steps = [
   { name: 'types', command: ['node', 'node_modules/typescript/bin/tsc', '-b'], needs: ['build'] },
   { name: 'lint', command: ['oxlint'], after: ['build'] },
   { name: 'api', command: ['node', 'scripts/api.mjs'], needs: ['build'] },
+  { name: 'reference', command: ['node', 'scripts/reference.mjs'], needs: ['build'] },
   { name: 'package', command: ['node', 'scripts/check-package.mjs'], needs: ['build'] },
   { name: 'install', command: ['node', 'scripts/check-install.mjs'], needs: ['build'] },
   { name: 'published types', command: ['node', 'scripts/check-types.mjs'], needs: ['build'] },

@@ -1,0 +1,117 @@
+// All pages of the reference.
+import { existsSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import { root } from '../packages.mjs'
+import { readApi } from './api-model.mjs'
+import { apiIndex, apiPages, findUndocumented } from './api-pages.mjs'
+import { cliPage } from './cli-page.mjs'
+import { configPage } from './config-page.mjs'
+import { GENERATED, page, table } from './markdown.mjs'
+import { openApiOf, restPage, undescribedFields } from './rest-page.mjs'
+import { fieldsOf, JSON_SCHEMA } from './schema-fields.mjs'
+import { loadSources } from './sources.mjs'
+import { errorCodesPage, eventsPage, metricsPage, stopReasonsPage } from './tables.mjs'
+
+/** @typedef {import('./api-model.mjs').Entry} Entry */
+
+/**
+ * @returns {Promise<{ pages: Map<string, string>, problems: string[] }>} the text of each file below docs/reference, and everything
+ *   that has no description
+ */
+export async function createPages() {
+  const sources = await loadSources()
+  const entries = withDescriptions(readApi(), sources)
+  const openApi = await openApiOf(sources)
+  const pages = new Map([
+    ['index.md', indexPage(entries)],
+    ['config.md', configPage(sources)],
+    ['cli.md', cliPage(sources)],
+    ['rest.md', restPage(openApi)],
+    ['metrics.md', metricsPage(sources)],
+    ['events.md', eventsPage(sources, entries)],
+    ['error-codes.md', errorCodesPage(sources, entries)],
+    ['stop-reasons.md', stopReasonsPage(sources)],
+    ...apiPages(entries),
+  ])
+  return {
+    pages,
+    problems: [...findUndocumented(entries), ...undescribedFields(openApi), ...brokenLinks(pages)],
+  }
+}
+
+/**
+ * Adds the descriptions of schemas to the properties of types that are computed from them.
+ *
+ * @param {Entry[]} entries
+ * @param {Record<string, any>} sources
+ * @returns {Entry[]}
+ */
+function withDescriptions(entries, sources) {
+  const { records, z, policyEntrySchema, configSchema, breakerEntrySchema, memberChangeSchema } = sources
+  /** @type {Record<string, any[]>} */
+  const schemas = {
+    ...Object.fromEntries(Object.entries(records).map(([name, schema]) => [name, [schema]])),
+    policySchema: [records.policySchema, policyEntrySchema],
+    configSchema: [configSchema],
+    breakerEntrySchema: [breakerEntrySchema],
+    memberChangeSchema: [memberChangeSchema],
+  }
+  /** @param {string} signature @param {string} property */
+  const describe = (signature, property) => {
+    const [, name = ''] = signature.match(/typeof (\w+)>$/) ?? []
+    const key = property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+    return (schemas[name] ?? [])
+      .flatMap((schema) => fieldsOf(z.toJSONSchema(schema, JSON_SCHEMA)))
+      .find((field) => field.name === key && field.description !== '')?.description
+  }
+  return entries.map((entry) => ({
+    ...entry,
+    exports: entry.exports.map((one) => ({
+      ...one,
+      members: one.members.map((member) => {
+        const summary =
+          one.isComputed && member.doc.summary === '' && describe(one.signatures[0] ?? '', member.name)
+        return summary ? { ...member, doc: { ...member.doc, summary } } : member
+      }),
+    })),
+  }))
+}
+
+/** @param {Entry[]} entries */
+const indexPage = (entries) =>
+  page(
+    '# Reference',
+    GENERATED,
+    'Every fact on these pages is generated from the code. `npm run reference` writes them, and `npm test` fails where they are stale.',
+    '## Facts',
+    table(
+      ['page', 'contents'],
+      [
+        [
+          '[Config keys](config.md)',
+          'every key of the config file, with its values and default; the schema for editors',
+        ],
+        ['[Command line](cli.md)', 'every command of `holdfast` with its arguments and options'],
+        ['[REST API](rest.md)', 'every endpoint with its role, parameters, bodies and statuses'],
+        ['[Metrics](metrics.md)', 'every metric with its type, labels and meaning'],
+        ['[Events](events.md)', 'every event with its fields'],
+        ['[Error codes](error-codes.md)', 'every code with its HTTP status, its meaning and what to do'],
+        ['[Stop reasons](stop-reasons.md)', 'why a call ended'],
+      ],
+    ),
+    '## API',
+    'One page for each entry that a program can import. The entries `/internal` and `/worker` are for other Holdfast packages: they can change with every release.',
+    apiIndex(entries),
+  )
+
+/** Links to files that do not exist. @param {Map<string, string>} pages */
+function brokenLinks(pages) {
+  return [...pages].flatMap(([name, text]) =>
+    [...new Set([...text.matchAll(/\]\(([^)#\s]+\.md)/g)].map(([, target = '']) => target))]
+      .filter((target) => {
+        const path = posix.normalize(posix.join(posix.dirname(name), target))
+        return !pages.has(path) && !existsSync(join(root, 'docs/reference', path))
+      })
+      .map((target) => `docs/reference/${name} links to ${target}, which does not exist`),
+  )
+}

@@ -1,0 +1,169 @@
+// The pages of metrics, events, stop reasons and error codes, each from the table that the code uses.
+
+import { fileOf } from './api-pages.mjs'
+import { code, escapeText, firstSentence, GENERATED, page, table } from './markdown.mjs'
+import { fieldsOf, fieldTable, JSON_SCHEMA } from './schema-fields.mjs'
+
+/** @typedef {Record<string, any>} Sources the exports of sources.mjs */
+
+/** A page of the group Facts. @param {number} order @param {string} title @param {...(string | undefined)} parts */
+export const factPage = (order, title, ...parts) =>
+  page(`---\ngroup: Facts\norder: ${order}\n---`, `# ${title}`, GENERATED, ...parts)
+
+/** @param {Sources} sources */
+export function metricsPage({ METRICS }) {
+  /** @type {[string, { type: string, help: string, labels: readonly string[] }][]} */
+  const metrics = Object.entries(METRICS)
+  return factPage(
+    20,
+    'Metrics',
+    '`GET /metrics` answers with these metrics in the text format of Prometheus. With `@opentelemetry/api` installed, the same metrics go to OpenTelemetry. Guides: [telemetry](../telemetry.md), [metrics](../metrics.md).',
+    'The number of label values is limited: names beyond the limit share the value `other`.',
+    '## Prometheus',
+    table(
+      ['name', 'type', 'labels', 'meaning'],
+      metrics.map(([name, { type, help, labels }]) => [
+        code(name),
+        type,
+        labels.map(code).join(', '),
+        escapeText(help),
+      ]),
+    ),
+    'A histogram has the series `NAME_bucket` with the label `le`, `NAME_sum` and `NAME_count`. Durations are in seconds.',
+  )
+}
+
+/**
+ * The events of the library: interfaces whose property `type` is a literal.
+ *
+ * @param {import('./api-model.mjs').Export[]} exports
+ * @param {string} source where they are declared
+ */
+const libraryEvents = (exports, source) =>
+  exports
+    .filter((one) => one.source.startsWith(source) && one.members.some(({ name }) => name === 'type'))
+    .map(({ name, members, inherits, doc }) => [
+      `[${code(members.find((member) => member.name === 'type')?.text.replaceAll("'", '') ?? '')}](api/holdfast.md#${name.toLowerCase()})`,
+      escapeText(firstSentence(doc.summary)),
+      [...members, ...inherits.flatMap((base) => exports.find((one) => one.name === base)?.members ?? [])]
+        .filter((member) => member.name !== 'type')
+        .map((member) => code(member.name))
+        .join(', '),
+    ])
+
+/** @param {Sources} sources @param {import('./api-model.mjs').Entry[]} entries */
+export function eventsPage({ records, z }, entries) {
+  const fields = fieldsOf(z.toJSONSchema(records.eventSchema, JSON_SCHEMA))
+  const exports = entries.find(({ id }) => id === 'holdfast')?.exports ?? []
+  /** @type {[string, { when: string, fields?: readonly string[], context?: Record<string, string> }][]} */
+  const types = Object.entries(records.EVENT_TYPE_INFO)
+  const always = fields.filter((/** @type {any} */ field) => field.isRequired)
+  return factPage(
+    30,
+    'Events',
+    'A runtime records events, delivers them to listeners of `hf.events.on`, and streams them at `GET /api/v1/events`. Names are those of the wire format; in TypeScript they are in camelCase, except within `context`. Guide: [events and sessions](../events-and-sessions.md).',
+    '## Types',
+    table(
+      ['type', 'when', 'fields'],
+      types.map(([type, { when, fields: own = [] }]) => [
+        `[${code(type)}](#${type})`,
+        escapeText(when),
+        own.map(code).join(', '),
+      ]),
+    ),
+    '## Fields',
+    `Every event has ${always.map((/** @type {any} */ { name }) => code(name)).join(', ')}. The others are absent where they do not apply.`,
+    fieldTable(fields),
+    '## Context',
+    'The fields of `context`, each present where it applies. Events of calls also have the context that the caller passed.',
+    ...types.flatMap(([type, { context = {} }]) => [
+      `### ${type}`,
+      Object.keys(context).length === 0
+        ? 'The context that the caller passed.'
+        : table(
+            ['field', 'meaning'],
+            Object.entries(context).map(([name, meaning]) => [code(name), escapeText(meaning)]),
+          ),
+    ]),
+    '## Events of a guard',
+    'A guard of the package `holdfast` has no store and no runtime. `guard.on` calls a listener with these objects.',
+    table(
+      ['type', 'when', 'fields'],
+      ['packages/core/src/execution/', 'packages/core/src/guard/'].flatMap((source) =>
+        libraryEvents(exports, source),
+      ),
+    ),
+    '## Events of a pool',
+    '`pool.on` calls a listener with these objects.',
+    table(['type', 'when', 'fields'], libraryEvents(exports, 'packages/core/src/pool/')),
+  )
+}
+
+/** @param {Sources} sources */
+export const stopReasonsPage = ({ records }) =>
+  factPage(
+    50,
+    'Stop reasons',
+    'Why a call ended. Guide: [events and sessions](../events-and-sessions.md).',
+    table(
+      ['value', 'when', 'the caller gets'],
+      Object.entries(records.STOP_REASON_INFO).map(([reason, { when, result }]) => [
+        code(reason),
+        escapeText(when),
+        escapeText(result),
+      ]),
+    ),
+    '## Where they are recorded',
+    table(
+      ['place', 'field'],
+      [
+        ['session of a thrown error, `sessionOf(error)`', '`stopped`'],
+        ['`gave_up` event of a guard', '`stopped`'],
+        ['session record of a runtime, and `GET /api/v1/sessions`', '`stopped`'],
+        ['[`retry_failure`](events.md#retry_failure) event', '`context.stopped`'],
+        ['span of OpenTelemetry', '`holdfast.stopped`'],
+      ],
+    ),
+    'Records accept unknown values, because a later version can add reasons.',
+  )
+
+/** @param {Sources} sources @param {import('./api-model.mjs').Entry[]} entries */
+export function errorCodesPage({ LIBRARY_ERRORS, SERVER_ERRORS, HoldfastError, classify }, entries) {
+  const categoryOf = (/** @type {string} */ name) => classify(new HoldfastError(name, '')).category
+  const classes = entries.flatMap(({ id, exports }) =>
+    exports
+      .filter(
+        ({ entry, kind, signatures }) =>
+          entry === id && kind === 'class' && /extends \w*Error\b/.test(signatures[0] ?? ''),
+      )
+      .map(({ name, doc }) => [
+        `[${code(name)}](api/${fileOf(id)}#${name.toLowerCase()})`,
+        code(id),
+        escapeText(firstSentence(doc.summary)),
+      ]),
+  )
+  const rows = (/** @type {Record<string, any>} */ errors, /** @type {boolean} */ isLibrary) =>
+    Object.entries(errors)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, { status, meaning, action }]) => [
+        `<a id="${name.toLowerCase()}"></a>${code(name)}`,
+        String(status),
+        isLibrary ? categoryOf(name) : '',
+        escapeText(meaning),
+        escapeText(action),
+      ])
+  const head = ['code', 'HTTP status', 'category', 'meaning', 'what to do']
+  return factPage(
+    40,
+    'Error codes',
+    'When retries end, the error of the last attempt is thrown unchanged. Holdfast creates an error of its own only where there is no such error. A code is stable: it never changes its meaning, and a removed code is never used again. Guide: [errors](../errors.md).',
+    '## Errors of the library',
+    'These are instances of [`HoldfastError`](api/holdfast.md#holdfasterror); `code` distinguishes them, and `isHoldfastError(error, code)` recognises them. The server answers with the HTTP status. A guard retries an error of the category `transient`.',
+    table(head, rows(LIBRARY_ERRORS, true)),
+    '## Errors of the server',
+    'Only responses of the REST API have these codes. The body of an error is `{ error, message, details? }`, where `error` is the code.',
+    table(head, rows(SERVER_ERRORS, false)),
+    '## Error classes',
+    table(['class', 'entry', 'description'], classes),
+  )
+}
