@@ -10,6 +10,9 @@ import { fieldsOf, fieldTable, JSON_SCHEMA } from './schema-fields.mjs'
 export const factPage = (order, title, ...parts) =>
   page(`---\ngroup: Facts\norder: ${order}\n---`, `# ${title}`, GENERATED, ...parts)
 
+/** A link to an export, whose anchor is its name. @param {string} entry @param {string} name */
+const apiLink = (entry, name, shown = name) => `[${code(shown)}](api/${fileOf(entry)}#${name.toLowerCase()})`
+
 /** @param {Sources} sources */
 export function metricsPage({ METRICS }) {
   /** @type {[string, { type: string, help: string, labels: readonly string[] }][]} */
@@ -43,7 +46,7 @@ const libraryEvents = (exports, source) =>
   exports
     .filter((one) => one.source.startsWith(source) && one.members.some(({ name }) => name === 'type'))
     .map(({ name, members, inherits, doc }) => [
-      `[${code(members.find((member) => member.name === 'type')?.text.replaceAll("'", '') ?? '')}](api/holdfast.md#${name.toLowerCase()})`,
+      apiLink('holdfast', name, members.find((member) => member.name === 'type')?.text.replaceAll("'", '')),
       escapeText(firstSentence(doc.summary)),
       [...members, ...inherits.flatMap((base) => exports.find((one) => one.name === base)?.members ?? [])]
         .filter((member) => member.name !== 'type')
@@ -136,11 +139,7 @@ export function errorCodesPage({ LIBRARY_ERRORS, SERVER_ERRORS, HoldfastError, c
         ({ entry, kind, signatures }) =>
           entry === id && kind === 'class' && /extends \w*Error\b/.test(signatures[0] ?? ''),
       )
-      .map(({ name, doc }) => [
-        `[${code(name)}](api/${fileOf(id)}#${name.toLowerCase()})`,
-        code(id),
-        escapeText(firstSentence(doc.summary)),
-      ]),
+      .map(({ name, doc }) => [apiLink(id, name), code(id), escapeText(firstSentence(doc.summary))]),
   )
   const rows = (/** @type {Record<string, any>} */ errors, /** @type {boolean} */ isLibrary) =>
     Object.entries(errors)
@@ -158,7 +157,7 @@ export function errorCodesPage({ LIBRARY_ERRORS, SERVER_ERRORS, HoldfastError, c
     'Error codes',
     'When retries end, the error of the last attempt is thrown unchanged. Holdfast creates an error of its own only where there is no such error. A code is stable: it never changes its meaning, and a removed code is never used again. Guide: [errors](../errors.md).',
     '## Errors of the library',
-    'These are instances of [`HoldfastError`](api/holdfast.md#holdfasterror); `code` distinguishes them, and `isHoldfastError(error, code)` recognises them. The server answers with the HTTP status. A guard retries an error of the category `transient`.',
+    `These are instances of ${apiLink('holdfast', 'HoldfastError')}; \`code\` distinguishes them, and \`isHoldfastError(error, code)\` recognises them. The server answers with the HTTP status. A guard retries an error of the category \`transient\`.`,
     table(head, rows(LIBRARY_ERRORS, true)),
     '## Errors of the server',
     'Only responses of the REST API have these codes. The body of an error is `{ error, message, details? }`, where `error` is the code.',
