@@ -52,7 +52,7 @@ const optionTable = (command) =>
               : ` One of ${argChoices.map(code).join(', ')}.`
           return [
             code(flags),
-            isEmpty ? escapeText(computed) : code(String(defaultValue)),
+            isEmpty ? escapeText(computed) : code(JSON.stringify(defaultValue)),
             `${escapeText(sentence(text))}${choices}`,
           ]
         }),

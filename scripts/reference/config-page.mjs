@@ -110,10 +110,11 @@ export function configPage({ configSchema, walk, z, BUILT_IN_POLICIES }) {
     'They apply without a file, too. A policy of the file with the same id replaces a built-in one completely.',
     table(
       ['id', 'description', 'values'],
-      Object.entries(BUILT_IN_POLICIES).map(([id, { name: _, description, ...values }]) => [
+      Object.entries(BUILT_IN_POLICIES).map(([id, { description, ...values }]) => [
         code(id),
         escapeText(description ?? ''),
         Object.entries(values)
+          .filter(([key]) => key !== 'name')
           .map(([key, value]) => code(`${key}: ${value}`))
           .join(', '),
       ]),

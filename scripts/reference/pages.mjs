@@ -7,7 +7,7 @@ import { apiIndex, apiPages, findUndocumented } from './api-pages.mjs'
 import { cliPage } from './cli-page.mjs'
 import { configPage } from './config-page.mjs'
 import { GENERATED, page, table } from './markdown.mjs'
-import { findUndescribed, openApiOf, restPage } from './rest-page.mjs'
+import { findWithoutDescription, openApiOf, restPage } from './rest-page.mjs'
 import { fieldsOf, JSON_SCHEMA } from './schema-fields.mjs'
 import { loadSources } from './sources.mjs'
 import { errorCodesPage, eventsPage, metricsPage, stopReasonsPage } from './tables.mjs'
@@ -35,7 +35,7 @@ export async function createPages() {
   ])
   return {
     pages,
-    problems: [...findUndocumented(entries), ...findUndescribed(openApi), ...brokenLinks(pages)],
+    problems: [...findUndocumented(entries), ...findWithoutDescription(openApi), ...brokenLinks(pages)],
   }
 }
 

@@ -31,7 +31,7 @@ function operationsOf(document) {
 }
 
 /** Fields and parameters without a description. @param {Json} document */
-export const findUndescribed = (document) => [
+export const findWithoutDescription = (document) => [
   ...operationsOf(document).flatMap(({ method, path, parameters = [] }) =>
     parameters
       .filter((/** @type {Json} */ one) => !one['description'] && !one['schema']?.description)
