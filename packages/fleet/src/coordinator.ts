@@ -3,14 +3,14 @@ import { type RetryEvent, ThrottledWarnings } from '@holdfast/records'
 import type { CircuitBreaker, RetryBudgetOptions } from 'holdfast'
 import { EjectedMembers } from './ejected-members.js'
 import { type FleetEvent, FleetEventStream } from './event-stream.js'
-import { FleetBreaker } from './fleet-breaker.js'
+import { type FindBreaker, FleetBreakers } from './fleet-breakers.js'
 import { MemberCooldowns } from './member-cooldowns.js'
 import { FleetMembership, type FleetNode } from './membership.js'
 import { RedisConnection } from './redis-connection.js'
 import { type FleetMessage, parseMessage } from './replies.js'
 import { FleetRetryBudget } from './retry-budget.js'
 import { SettingsMismatch } from './settings-mismatch.js'
-import { type ShareOptions, serializeSettings } from './shared-settings.js'
+import type { ShareOptions } from './shared-settings.js'
 import { setUnrefTimer } from './unref-timer.js'
 
 /** The heartbeat interval of a node for which none is configured. */
@@ -18,12 +18,6 @@ export const HEARTBEAT_MS = 2000
 
 /** How long `open` waits for Redis before the node starts without it. */
 const CONNECT_WAIT_MS = 1000
-
-/** How many breakers are synchronized with the fleet at a time. */
-const MAX_CONCURRENT_SYNCS = 200
-
-/** Breakers that are not closed are synchronized once in this many heartbeats. */
-const SYNC_EVERY_HEARTBEATS = 15
 
 export interface FleetCoordinatorOptions {
   /** Id of this node. */
@@ -34,8 +28,7 @@ export interface FleetCoordinatorOptions {
   self(): FleetNode
   /** Resolves the path of a file that the url names. @defaultValue the path as it is */
   resolvePath?(path: string): string
-  /** Finds a breaker that another node reports and that is not attached yet: that of a pool member, which is created on demand. */
-  findBreaker?(id: string): { breaker: CircuitBreaker; options: ShareOptions; calls: number } | undefined
+  findBreaker?: FindBreaker
   /** The fleet reports that a breaker has been open since this wall time. */
   onOpenSince?(id: string, at: number): void
   /** Another node has made a live change of the configuration. */
@@ -67,7 +60,7 @@ export interface FleetStatus {
 export class FleetCoordinator {
   private readonly runtime: RuntimeContext
   private readonly options: FleetCoordinatorOptions
-  private readonly breakers = new Map<string, FleetBreaker>()
+  private breakers!: FleetBreakers
   private redis!: RedisConnection
   private membership!: FleetMembership
   private settingsMismatch!: SettingsMismatch
@@ -76,10 +69,6 @@ export class FleetCoordinator {
   cooldowns!: MemberCooldowns
   /** The pool members that the fleet has ejected. */
   ejected!: EjectedMembers
-  private heartbeats = 0
-  /** Number of breakers that are being synchronized, and those that wait for it. */
-  private syncing = 0
-  private readonly syncQueue: (() => void)[] = []
   /** When Redis was lost; undefined while it is available. */
   private lostAt: Date | undefined = undefined
   private losses = 0
@@ -119,20 +108,38 @@ export class FleetCoordinator {
     coordinator.membership = new FleetMembership(runtime, coordinator.redis, {
       heartbeat: options.heartbeat ?? HEARTBEAT_MS,
       self: () => options.self(),
-      onForgotten: () => void coordinator.syncBreakers([...coordinator.breakers.values()]),
-      onHeartbeat: () => coordinator.onHeartbeat(),
+      onForgotten: () => coordinator.breakers.syncAll(),
+      onHeartbeat: () => {
+        coordinator.breakers.onHeartbeat()
+        void coordinator.settingsMismatch.removeDepartedNodes()
+      },
       onInvalidReply,
     })
+    coordinator.breakers = new FleetBreakers(
+      clock,
+      {
+        redis: coordinator.redis,
+        node: options.node,
+        liveNodes: () => coordinator.membership.liveNodes,
+        countNodes: () => coordinator.membership.countNodes(),
+        onSynced: (mine) => coordinator.ejected.recordState(mine),
+        onSettingsFound: (mine, theirs, node) =>
+          coordinator.settingsMismatch.onStoredSettings(mine, theirs, node),
+        onOpenSince: (id, at) => options.onOpenSince?.(id, at),
+        onInvalidReply,
+      },
+      options.findBreaker,
+    )
     coordinator.settingsMismatch = new SettingsMismatch(runtime, {
       redis: coordinator.redis,
       node: options.node,
       breakers: () => coordinator.breakers.values(),
       filterLive: (nodes) => coordinator.membership.filterLive(nodes),
-      onResolved: (breakerLink) => void coordinator.syncQueued(breakerLink),
+      onResolved: (breakerLink) => void coordinator.breakers.sync(breakerLink),
     })
     coordinator.ejected = new EjectedMembers(
       coordinator.redis,
-      (id) => coordinator.findAndAttach(id),
+      (id) => coordinator.breakers.findAndAttach(id),
       onInvalidReply,
     )
     coordinator.cooldowns = new MemberCooldowns(coordinator.redis, {
@@ -164,41 +171,18 @@ export class FleetCoordinator {
   }
 
   /** Shares a breaker; resolves when it has the state of the fleet. Another call replaces the options. */
-  async attach(breaker: CircuitBreaker, options: ShareOptions, calls = 0): Promise<void> {
-    const existing = this.breakers.get(breaker.id)
-    const settings = serializeSettings(breaker, options)
-    if (existing?.breaker === breaker && existing.settings === settings) return
-    this.detach(breaker.id)
-    if (options.share === 'none') return
-    const breakerLink = new FleetBreaker(
-      breaker,
-      options,
-      {
-        redis: this.redis,
-        node: this.options.node,
-        liveNodes: () => this.membership.liveNodes,
-        countNodes: () => this.membership.countNodes(),
-        onSynced: (mine) => this.ejected.recordState(mine),
-        onSettingsFound: (mine, theirs, node) => this.settingsMismatch.onStoredSettings(mine, theirs, node),
-        onOpenSince: (id, at) => this.options.onOpenSince?.(id, at),
-        onInvalidReply: (problem) => this.onInvalidReply(problem),
-      },
-      existing?.recentCalls.totalCalls ?? calls,
-    )
-    this.breakers.set(breaker.id, breakerLink)
-    breaker.coordinator = breakerLink
-    await this.syncQueued(breakerLink)
+  attach(breaker: CircuitBreaker, options: ShareOptions, calls?: number): Promise<void> {
+    return this.breakers.attach(breaker, options, calls)
   }
 
   /** Stops sharing a breaker. */
   detach(id: string): void {
-    this.breakers.get(id)?.close()
-    this.breakers.delete(id)
+    this.breakers.detach(id)
   }
 
   /** The ids of the breakers that are shared. */
   attachedIds(): string[] {
-    return [...this.breakers.keys()]
+    return this.breakers.ids()
   }
 
   /** Creates a retry budget that all nodes share. */
@@ -233,7 +217,7 @@ export class FleetCoordinator {
   async close(): Promise<void> {
     if (this.isClosed) return
     this.isClosed = true
-    for (const id of this.breakers.keys()) this.detach(id)
+    for (const id of this.breakers.ids()) this.detach(id)
     this.cooldowns.close()
     await this.eventStream.flush()
     await this.membership.close()
@@ -258,7 +242,7 @@ export class FleetCoordinator {
     }
     this.runtime.emit({ eventType: 'shared_state_restored', component: 'circuit_breaker', context: { node } })
     void this.membership.heartbeat()
-    void this.syncBreakers([...this.breakers.values()])
+    this.breakers.syncAll()
     void this.cooldowns.sync()
     void this.ejected.refresh()
     // Changes that other nodes made meanwhile were not received.
@@ -278,9 +262,9 @@ export class FleetCoordinator {
 
   private routeMessage(message: FleetMessage): void {
     const { options } = this
-    if ('epoch' in message) this.breakerFor(message.id)?.onChangePublished(message)
+    if ('epoch' in message) this.breakers.getOrAttach(message.id)?.onChangePublished(message)
     else if ('ask' in message) {
-      if (message.node !== options.node) this.breakerFor(message.ask)?.answerVote(message.round)
+      if (message.node !== options.node) this.breakers.getOrAttach(message.ask)?.answerVote(message.round)
     } else if (message.node === options.node) return
     else if ('settings' in message) {
       const breakerLink = this.breakers.get(message.of)
@@ -303,50 +287,5 @@ export class FleetCoordinator {
       component: 'circuit_breaker',
       context: { node },
     })
-  }
-
-  private breakerFor(id: string): FleetBreaker | undefined {
-    const known = this.breakers.get(id)
-    if (known !== undefined) return known
-    void this.findAndAttach(id)
-    return this.breakers.get(id)
-  }
-
-  /** Shares a breaker that is not attached yet; resolves when it has the state of the fleet. */
-  private async findAndAttach(id: string): Promise<FleetBreaker | undefined> {
-    const found = this.options.findBreaker?.(id)
-    if (found !== undefined && found.options.share !== 'none')
-      await this.attach(found.breaker, found.options, found.calls)
-    return this.breakers.get(id)
-  }
-
-  private onHeartbeat(): void {
-    const now = this.runtime.clock.now()
-    for (const breakerLink of this.breakers.values()) {
-      breakerLink.recentCalls.rotate(now, breakerLink.breaker.settings.windowDuration)
-      breakerLink.repeatPoll()
-    }
-    void this.settingsMismatch.removeDepartedNodes()
-    if (++this.heartbeats % SYNC_EVERY_HEARTBEATS !== 0) return
-    void this.syncBreakers(
-      [...this.breakers.values()].filter(({ isFleetOpen, breaker }) => isFleetOpen || breaker.isDisabled),
-    )
-  }
-
-  private async syncBreakers(breakerLinks: readonly FleetBreaker[]): Promise<void> {
-    await Promise.all(breakerLinks.map((breakerLink) => this.syncQueued(breakerLink)))
-  }
-
-  /** Synchronizes a breaker after those before it, so that many of them at once do not make commands time out. */
-  private async syncQueued(breakerLink: FleetBreaker): Promise<void> {
-    if (this.syncing >= MAX_CONCURRENT_SYNCS)
-      await new Promise<void>((resolve) => this.syncQueue.push(resolve))
-    this.syncing++
-    try {
-      await breakerLink.sync()
-    } finally {
-      this.syncing--
-      this.syncQueue.shift()?.()
-    }
   }
 }

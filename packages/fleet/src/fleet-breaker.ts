@@ -2,26 +2,14 @@ import { DAY_MS } from '@holdfast/records'
 import type { CircuitBreaker } from 'holdfast'
 import { type BreakerOutcome, type PermitState, runOutsideContext } from 'holdfast/internal'
 import { CountBatcher, type CountedResults } from './count-batcher.js'
-import {
-  CLOSE,
-  COMMAND,
-  COUNT,
-  EXTEND_PROBE,
-  GRANT_PROBE,
-  OPEN,
-  READ,
-  type RedisScript,
-  SETTLE_PROBE,
-  SYNC,
-  VOTE,
-} from './lua/scripts.js'
+import { FleetProbes } from './fleet-probes.js'
+import { CLOSE, COMMAND, COUNT, OPEN, READ, type RedisScript, SYNC, VOTE } from './lua/scripts.js'
 import { currentOpenState, nextOpenState } from './open-state.js'
 import { QuorumVote } from './quorum-vote.js'
 import { RecentCallCount } from './recent-call-count.js'
 import type { RedisConnection } from './redis-connection.js'
 import { type FleetBreakerState, parseBreakerState } from './replies.js'
 import { type ShareOptions, serializeSettings } from './shared-settings.js'
-import { setUnrefTimer } from './unref-timer.js'
 
 type BreakerLink = NonNullable<CircuitBreaker['coordinator']>
 type OperatorCommand = Parameters<BreakerLink['onCommand']>[0]
@@ -33,13 +21,6 @@ const breakerKeys = (id: string) => [
   `holdfast:{${id}}:counts`,
 ]
 
-/** How long a granted probe permit waits for a caller. */
-const PERMIT_HOLD_MS = 1000
-/** A permit is requested this long before the open duration ends, so that the first caller afterwards does not have to wait. */
-const REQUEST_AHEAD_MS = 150
-/** When a caller should come back while a permit is being requested, and the longest wait before the next request. */
-const RETRY_SOON_MS = 20
-const MAX_RETRY_MS = 1000
 /** An epoch is at least the time of Redis in tenths of a millisecond, and rarely more. */
 const EPOCHS_PER_MS = 10
 const MAX_EPOCH_AHEAD_MS = DAY_MS
@@ -78,13 +59,8 @@ export class FleetBreaker implements BreakerLink {
   /** Counted results of calls. */
   readonly recentCalls: RecentCallCount
   private readonly parts: FleetBreakerParts
-  private probeLease: { token: string; from: number; ends: number } | undefined = undefined
-  private isAsking = false
-  private waitUntil = 0
-  private readonly tokenByPermit = new WeakMap<PermitState, string>()
-  private endingToken: string | undefined = undefined
+  private readonly probes = new FleetProbes(this)
   private pendingCommand: OperatorCommand | undefined = undefined
-  private requestTimer: unknown = undefined
   private readonly counts: CountBatcher
   private vote: QuorumVote | undefined = undefined
   /** Whether a change was published that has not been read yet, and whether a read is in progress. */
@@ -107,41 +83,23 @@ export class FleetBreaker implements BreakerLink {
   }
 
   probeAllowedAt(_lease: number, now: number): number {
-    if (!this.isShared || !this.isFleetOpen) return now
-    const { probeLease } = this
-    if (probeLease !== undefined && now < probeLease.ends) return Math.max(now, probeLease.from)
-    if (now < this.waitUntil) return this.waitUntil
-    this.requestProbe()
-    return now + RETRY_SOON_MS
+    return this.probes.probeAllowedAt(now)
   }
 
   onProbeStarted(permit: PermitState, lease: number): void {
-    const currentLease = this.probeLease
-    if (currentLease === undefined || !this.isShared || !this.isFleetOpen) return
-    this.probeLease = undefined
-    this.tokenByPermit.set(permit, currentLease.token)
-    this.runAndApply(EXTEND_PROBE, [currentLease.token, Math.ceil(lease)], (view) => {
-      // The lease has expired and another node may have been granted a probe, so the outcome of this one is not used.
-      if (view.gone && view.epoch === this.epoch && this.breaker.currentState === 'half_open')
-        this.revertToOpen(view)
-    })
+    this.probes.onStarted(permit, lease)
   }
 
   onProbeEnded(permit: PermitState, outcome: BreakerOutcome): void {
-    const token = this.tokenByPermit.get(permit)
-    this.tokenByPermit.delete(permit)
-    if (token === undefined) return
-    if (outcome === undefined) this.reportProbeResult(token, 'nothing')
-    else this.endingToken = token
+    this.probes.onEnded(permit, outcome)
   }
 
   onResult(state: CircuitBreaker['currentState'], failed: boolean): void {
     this.recentCalls.totalCalls++
-    const { breaker, endingToken } = this
+    const { breaker } = this
     if (state === 'half_open') {
-      this.endingToken = undefined
-      if (endingToken !== undefined) this.reportProbeResult(endingToken, failed ? 'failure' : 'success')
-      else if (breaker.currentState !== 'half_open') this.reportLocalChange()
+      const isReported = this.probes.reportResult(failed)
+      if (!isReported && breaker.currentState !== 'half_open') this.reportLocalChange()
       return
     }
     if (this.options.share === 'counts') this.counts.add(failed)
@@ -150,7 +108,7 @@ export class FleetBreaker implements BreakerLink {
 
   onCommand(command: OperatorCommand): void {
     this.pendingCommand = command
-    this.probeLease = undefined
+    this.probes.dropLease()
     this.sendCommand()
   }
 
@@ -179,8 +137,9 @@ export class FleetBreaker implements BreakerLink {
    * Another node published that the fleet's breaker has changed. A message is only a hint, because every client of Redis can
    * publish one: the state is read from Redis before it is applied.
    */
-  onChangePublished({ node, epoch, state }: FleetBreakerState): void {
-    if (epoch === this.epoch && state === 'half_open' && this.waitUntil > 0) this.probeNow()
+  onChangePublished(view: FleetBreakerState): void {
+    const { node, epoch } = view
+    this.probes.onFleetState(view)
     // A change that this node made itself is in the reply that it receives.
     if (epoch <= this.epoch || node === this.parts.node || this.mismatchedNodes.size > 0) return
     this.isOutdated = true
@@ -201,12 +160,11 @@ export class FleetBreaker implements BreakerLink {
   /** Applies a state of the fleet if its epoch is newer. */
   applyRemote(view: FleetBreakerState): void {
     const { breaker, parts } = this
-    if (view.epoch === this.epoch && view.state === 'half_open' && this.waitUntil > 0) this.probeNow()
+    this.probes.onFleetState(view)
     if (view.epoch <= this.epoch || this.mismatchedNodes.size > 0) return
     const { clock } = breaker.settings
     this.epoch = view.epoch
-    this.probeLease = undefined
-    this.waitUntil = 0
+    this.probes.reset()
     this.isFleetOpen = view.state !== 'closed'
     const isApplied = this.isFleetOpen ? breaker.currentState === 'open' : breaker.currentState === 'closed'
     // A node that made the change is in this state already.
@@ -215,11 +173,7 @@ export class FleetBreaker implements BreakerLink {
       this.reportOpenSince(view)
     } else this.openedAt = breaker.lastStateChange ?? clock.wall()
     if (view.node === parts.node) parts.onSynced(this)
-    clock.clearTimer(this.requestTimer)
-    this.isProbeWanted = false
-    if (!this.isFleetOpen) return
-    const wait = Math.max(0, view.left - REQUEST_AHEAD_MS)
-    this.requestTimer = setUnrefTimer(clock, () => void (this.isProbeWanted && this.requestProbe()), wait)
+    this.probes.onStateApplied(view.left)
   }
 
   /** Sends the state that this node knows, receives the state of the fleet, and applies or reports the difference. */
@@ -242,9 +196,8 @@ export class FleetBreaker implements BreakerLink {
   }
 
   close(): void {
-    const { clock } = this.breaker.settings
     this.isClosed = true
-    clock.clearTimer(this.requestTimer)
+    this.probes.close()
     this.counts.close()
     if (this.breaker.coordinator === this) this.breaker.coordinator = undefined
   }
@@ -285,73 +238,6 @@ export class FleetBreaker implements BreakerLink {
     return this.vote
   }
 
-  private requestProbe(): void {
-    if (this.isAsking || !this.isShared || !this.isFleetOpen || this.probeLease !== undefined) return
-    const { breaker } = this
-    const { clock, halfOpenMax } = breaker.settings
-    const sentAt = clock.now()
-    this.isAsking = true
-    const onReply = (view: FleetBreakerState | undefined) => {
-      this.isAsking = false
-      const now = clock.now()
-      if (view === undefined || !this.isFleetOpen) return this.probeNow()
-      if (view.state === 'closed' || (view.token === undefined && view.wait === undefined))
-        return this.applyRemote(view)
-      if (view.epoch < this.epoch) return
-      this.epoch = view.epoch
-      if (view.token !== undefined) {
-        const from = now + (view.early ?? 0)
-        const lease = { token: view.token, from, ends: sentAt + (view.early ?? 0) + PERMIT_HOLD_MS }
-        this.probeLease = lease
-        this.waitUntil = 0
-        if (breaker.currentState !== 'closed') breaker.scheduleProbe(from)
-        setUnrefTimer(clock, () => this.releaseProbe(lease), lease.ends - now)
-        return
-      }
-      this.waitUntil = now + Math.min(MAX_RETRY_MS, view.wait ?? 0)
-      if (breaker.currentState !== 'closed') breaker.scheduleProbe(this.waitUntil)
-    }
-    this.request(GRANT_PROBE, [halfOpenMax, PERMIT_HOLD_MS, REQUEST_AHEAD_MS], onReply)
-  }
-
-  /** Returns a permit that no caller has used in time. */
-  private releaseProbe(lease: object): void {
-    const current = this.probeLease
-    if (current !== lease) return
-    this.probeLease = undefined
-    this.reportProbeResult(current.token, 'nothing')
-  }
-
-  private probeNow(): void {
-    const { breaker } = this
-    const now = breaker.settings.clock.now()
-    this.waitUntil = 0
-    if (breaker.currentState !== 'closed' && breaker.openUntil > now && this.isFleetOpen)
-      breaker.scheduleProbe(now)
-  }
-
-  private revertToOpen(view: FleetBreakerState): void {
-    this.breaker.applyRemoteState({ ...view, state: 'open', left: 0 })
-  }
-
-  private reportProbeResult(token: string, outcome: 'success' | 'failure' | 'nothing'): void {
-    const { successThreshold } = this.breaker.settings
-    this.runAndApply(
-      SETTLE_PROBE,
-      [token, outcome, successThreshold, ...currentOpenState(this.breaker)],
-      (view) => {
-        // The lease has expired: the outcome does not count for the fleet, which is still probing.
-        if (
-          view.gone &&
-          view.epoch === this.epoch &&
-          this.isFleetOpen &&
-          this.breaker.currentState === 'closed'
-        )
-          this.revertToOpen(view)
-      },
-    )
-  }
-
   private sendCommand(): void {
     const { pendingCommand: command } = this
     if (command === undefined || !this.isShared) return
@@ -370,7 +256,8 @@ export class FleetBreaker implements BreakerLink {
     this.runAndApply(COUNT, [calls, failures, ...settings, hasSuccess ? 1 : 0, openFor, openings])
   }
 
-  private runAndApply(
+  /** Runs a script, and applies the state in its reply. */
+  runAndApply(
     script: RedisScript,
     args: (string | number)[],
     then?: (view: FleetBreakerState) => void,
@@ -384,7 +271,7 @@ export class FleetBreaker implements BreakerLink {
   }
 
   /** Runs a script and handles its reply outside the async context of the call that caused it. */
-  private request(
+  request(
     script: RedisScript,
     args: readonly (string | number)[],
     onReply: (view: FleetBreakerState | undefined) => void,
