@@ -1,48 +1,21 @@
 import { randomUUID } from 'node:crypto'
-import {
-  linkSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  unlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import { linkSync, mkdirSync, readdirSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { HoldfastError } from 'holdfast'
 import { systemClock } from 'holdfast/internal'
 import { createUnavailableError, systemErrorCode } from './disk.js'
-import { describeProcess, livenessOf, THIS_PROCESS } from './process-identity.js'
+import { HEARTBEAT_MS, HEARTBEAT_TIMEOUT_MS, HolderLiveness } from './holder-liveness.js'
+import { claimNumber, createFile, lastOf, NO_HARD_LINK_CODES, readFile, removeFile } from './lock-files.js'
+import { describeProcess, livenessOf } from './process-identity.js'
 
 /** How long to wait while another process holds the lock, and the longest pause between two attempts. */
 const ACQUIRE_TIMEOUT_MS = 30_000
 const MAX_PAUSE_MS = 4
 
-/** How often the holder of a lock is checked while another process waits for it. */
-const LIVENESS_INTERVAL_MS = 50
-
-/** If the holder cannot be checked, its lock can be taken over after this time without a heartbeat. */
-const HEARTBEAT_MS = 2000
-const HEARTBEAT_TIMEOUT_MS = 10_000
-
 const sleep = (ms: number) => new Promise<void>((resolve) => systemClock.setTimer(resolve, ms))
-
-/** The files in the folder of a lock: `7` is the claim of the seventh holder, `7.free` means that it has released the lock. */
-const CLAIM_PATTERN = /^(\d+)(\.free)?$/
 
 /** The prefix of files that identify a process. */
 const OWNER_PREFIX = 'owner-'
-
-/** The last observed holder. */
-interface ObservedHolder {
-  readonly generation: number
-  /** When it is checked again. */
-  next: number
-  isDead: boolean
-  heartbeat: number
-  heartbeatSeenAt: number
-}
 
 /**
  * A lock between processes that ends with the process that holds it. Node.js has no access to locks of the operating system, so a
@@ -63,7 +36,7 @@ export class ProcessLock {
   /** The last number that this process released. If no other process has claimed the lock since, no search is needed. */
   private releasedGeneration: number | undefined = undefined
   private heartbeat: unknown = undefined
-  private observed: ObservedHolder | undefined = undefined
+  private readonly liveness = new HolderLiveness()
   /** The file that identifies this process. */
   private owner: string | undefined = undefined
 
@@ -158,7 +131,9 @@ export class ProcessLock {
   /** The number of the last holder, 0 without one; undefined while it holds the lock. */
   private findFreeGeneration(): number | undefined {
     const { generation, isReleased } = lastOf(this.names())
-    return generation === 0 || isReleased || this.isDead(generation) ? generation : undefined
+    const isFree =
+      generation === 0 || isReleased || this.liveness.isDead(generation, join(this.folder, `${generation}`))
+    return isFree ? generation : undefined
   }
 
   private claim(generation: number): boolean {
@@ -175,8 +150,8 @@ export class ProcessLock {
     this.generation = generation
     // Claims of earlier holders are not needed any more.
     for (const name of names) {
-      const digits = CLAIM_PATTERN.exec(name)?.[1]
-      if (digits !== undefined && Number(digits) < generation) removeFile(join(this.folder, name))
+      const number = claimNumber(name)
+      if (number !== undefined && number < generation) removeFile(join(this.folder, name))
     }
     this.scheduleHeartbeat(join(this.folder, `${generation}`))
     return true
@@ -226,39 +201,6 @@ export class ProcessLock {
     return path
   }
 
-  /** Whether the holder of the lock has died, as far as this process can find out. */
-  private isDead(generation: number): boolean {
-    const now = systemClock.now()
-    let { observed } = this
-    if (observed?.generation !== generation)
-      observed = this.observed = {
-        generation,
-        next: now,
-        isDead: false,
-        heartbeat: Number.NaN,
-        heartbeatSeenAt: now,
-      }
-    if (observed.isDead || now < observed.next) return observed.isDead
-    observed.next = now + LIVENESS_INTERVAL_MS
-    const path = join(this.folder, `${generation}`)
-    const owner = readFile(path)
-    // The claim was just replaced by that of another process.
-    if (owner === undefined) return false
-    const liveness = livenessOf(owner)
-    observed.isDead =
-      liveness === 'dead' || (liveness === 'unknown' && !this.hasHeartbeat(path, observed, now))
-    return observed.isDead
-  }
-
-  private hasHeartbeat(path: string, observed: ObservedHolder, now: number): boolean {
-    const heartbeat = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.NaN
-    if (heartbeat !== observed.heartbeat) {
-      observed.heartbeat = heartbeat
-      observed.heartbeatSeenAt = now
-    }
-    return now - observed.heartbeatSeenAt < HEARTBEAT_TIMEOUT_MS
-  }
-
   /** Updates the modification time of the claim periodically, for processes that cannot check this one. */
   private scheduleHeartbeat(path: string): void {
     this.heartbeat = systemClock.setTimer(() => {
@@ -280,51 +222,5 @@ export class ProcessLock {
       `another process has held the lock ${this.folder} for ${ACQUIRE_TIMEOUT_MS / 1000} s: ${describeProcess(holder)}; check what it is doing, then retry`,
       { status: 503, retryAfter: 1000 },
     )
-  }
-}
-
-/** The number of the last holder, and whether it has released the lock. */
-function lastOf(names: readonly string[]): { generation: number; isReleased: boolean } {
-  let generation = 0
-  let isReleased = false
-  for (const name of names) {
-    const [, digits, free] = CLAIM_PATTERN.exec(name) ?? []
-    const number = Number(digits)
-    if (digits === undefined || number < generation) continue
-    isReleased = free !== undefined || (number === generation && isReleased)
-    generation = number
-  }
-  return { generation, isReleased }
-}
-
-/** Errors of file systems without hard links, in which each claim is a separate file. */
-const NO_HARD_LINK_CODES = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'EXDEV'])
-
-/** Creates a file that identifies this process; false if it exists already. */
-function createFile(path: string): boolean {
-  try {
-    writeFileSync(path, THIS_PROCESS, { flag: 'wx', mode: 0o600 })
-    return true
-  } catch (error) {
-    if (systemErrorCode(error) === 'EEXIST') return false
-    throw error
-  }
-}
-
-/** The content of a file; undefined if it does not exist. */
-function readFile(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT') return undefined
-    throw error
-  }
-}
-
-function removeFile(path: string): void {
-  try {
-    unlinkSync(path)
-  } catch (error) {
-    if (systemErrorCode(error) !== 'ENOENT') throw error
   }
 }
