@@ -5,10 +5,9 @@ import { type DeadLetter, errorMessageOf } from '@holdfast/records'
 import { type Clock, HoldfastError } from 'holdfast'
 import { systemClock } from 'holdfast/internal'
 import { filesStore } from '../files/index.js'
-import { isEncrypted, isSamePayload } from '../payload.js'
 import type { Added, DeadLetterStore, Store } from '../store.js'
-import type { Inserted } from './dead-letter-inserts.js'
 import { isServerUnavailable } from './failure.js'
+import { type DiskFallbackTarget, FallbackInserts } from './fallback-inserts.js'
 
 /** How many entries are moved in one transaction. */
 const MOVE_BATCH_SIZE = 250
@@ -21,18 +20,6 @@ const MAX_REJECTIONS = 16
 
 /** Entries in the disk fallback are never leased, so the time does not matter. */
 const NO_LEASE_TIME = new Date(0)
-
-const NO_LIMIT = { maxEntries: Number.POSITIVE_INFINITY }
-
-/** The queue that entries are moved to. */
-interface DiskFallbackTarget {
-  /** Inserts entries. One that the database cannot hold is `rejected`; any other failure throws. */
-  add(entries: readonly DeadLetter[], limits: { maxEntries: number }): Promise<Inserted[]>
-  /** Selects the ids that were ever completed. Fails without retries if the database is not available. */
-  processed(ids: readonly string[]): Promise<ReadonlySet<string>>
-  /** Records that an acknowledged id is an alias of an entry that existed before. */
-  alias(ids: ReadonlyMap<string, string>): Promise<void>
-}
 
 interface DiskFallbackOptions {
   /** The folder of the entries. Processes with the same database can share it. */
@@ -65,11 +52,12 @@ export class DiskFallback {
   private readonly unmovableIds = new Set<string>()
   /** Ids of entries whose insert failed for another reason. They are retried last, the least recently tried first. */
   private readonly suspectIds = new Set<string>()
-  private isSamePayload: ((a: DeadLetter, b: DeadLetter) => boolean) | undefined
+  private readonly inserts: FallbackInserts
   private onMovedListener: (() => void) | undefined
 
   constructor(options: DiskFallbackOptions) {
     this.options = options
+    this.inserts = new FallbackInserts(options.target, (entry, error) => this.markUnmovable(entry, error))
     this.clock = options.clock ?? systemClock
   }
 
@@ -96,7 +84,7 @@ export class DiskFallback {
 
   /** Sets the function that compares the payloads of two entries, which may be encrypted. */
   compareWith(isSame: (a: DeadLetter, b: DeadLetter) => boolean): void {
-    this.isSamePayload = isSame
+    this.inserts.compareWith(isSame)
     if (this.files !== undefined) this.schedule(0)
   }
 
@@ -242,7 +230,7 @@ export class DiskFallback {
     if (entries.length === 0) return
     let movedIds: readonly string[]
     try {
-      movedIds = await this.insert(entries)
+      movedIds = await this.inserts.insert(entries)
     } catch (error) {
       const [first] = entries
       if (entries.length === 1 && first !== undefined && !isServerUnavailable(error)) {
@@ -259,51 +247,6 @@ export class DiskFallback {
     await (await this.open()).deadLetters.purge({ ids: movedIds }, NO_LEASE_TIME)
     for (const id of movedIds) this.suspectIds.delete(id)
     progress.moved += movedIds.length
-  }
-
-  /** Inserts entries into the database. Returns the ids of the entries that it has afterwards. */
-  private async insert(entries: readonly DeadLetter[]): Promise<string[]> {
-    const { target } = this.options
-    const movedIds = new Set(entries.map(({ dlqId }) => dlqId))
-    // An entry that another process has moved, and that was completed and purged since, must not be inserted again.
-    const processed = await target.processed([...movedIds])
-    const fresh = entries.filter(({ dlqId }) => !processed.has(dlqId))
-    const results = fresh.length === 0 ? [] : await target.add(fresh, NO_LIMIT)
-    const others: DeadLetter[] = []
-    const aliases = new Map<string, string>()
-    for (const [i, entry] of fresh.entries()) {
-      const existing = this.existingEntry(entry, results[i])
-      const isSame = existing && (existing.dlqId === entry.dlqId || this.isSameEntry(entry, existing))
-      if (isSame === undefined) movedIds.delete(entry.dlqId)
-      else if (!isSame) others.push(withNewKey(entry))
-      else if (existing?.dlqId !== entry.dlqId) aliases.set(entry.dlqId, existing?.dlqId as string)
-    }
-    if (others.length > 0) {
-      const added = await target.add(others, NO_LIMIT)
-      for (const [i, entry] of others.entries())
-        if (this.existingEntry(entry, added[i]) === undefined) movedIds.delete(entry.dlqId)
-    }
-    if (aliases.size > 0) await target.alias(aliases)
-    return [...movedIds]
-  }
-
-  /** The entry in the database with the same id or key; undefined if there is none. */
-  private existingEntry(entry: DeadLetter, inserted: Inserted | undefined): DeadLetter | undefined {
-    if (inserted?.result === 'rejected') this.markUnmovable(entry, inserted.error)
-    return inserted !== undefined && 'entry' in inserted ? inserted.entry : undefined
-  }
-
-  /** Whether two entries with the same key have the same operation and payload; undefined if a key to compare them is missing. */
-  private isSameEntry(entry: DeadLetter, existing: DeadLetter): boolean | undefined {
-    if (entry.operationType !== existing.operationType) return false
-    const payloads = [entry.originalPayload, existing.originalPayload] as const
-    if (!payloads.some(isEncrypted)) return isSamePayload(...payloads)
-    try {
-      return this.isSamePayload?.(entry, existing)
-    } catch (error) {
-      this.markUnmovable(entry, error)
-      return undefined
-    }
   }
 
   private markUnmovable({ dlqId }: DeadLetter, error: unknown): void {
@@ -325,12 +268,3 @@ async function claimFolder(dir: string, databaseName: string): Promise<void> {
       { status: 503 },
     )
 }
-
-/**
- * Gives an entry a key of its own. Another process has used its idempotency key for another payload meanwhile, and an acknowledged
- * entry must not be lost.
- */
-const withNewKey = (entry: DeadLetter): DeadLetter => ({
-  ...entry,
-  idempotencyKey: `${entry.idempotencyKey}~${entry.dlqId}`,
-})
