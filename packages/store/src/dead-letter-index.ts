@@ -1,4 +1,4 @@
-import type { DeadLetter, DeadLetterStatus } from '@holdfast/records'
+import { DEAD_LETTER_STATUSES, type DeadLetter, type DeadLetterStatus } from '@holdfast/records'
 import { effectiveStatus, isLeased, type LeaseState } from './dead-letter-rules.js'
 import { SortedList, type SortKey, type SortPosition } from './sorted-list.js'
 import type { DeadLetterFilter, DeadLetterStats } from './store.js'
@@ -65,8 +65,6 @@ const createStatusLists = <S extends IndexEntry>(): StatusLists<S> => ({
   failed: new SortedList<S>(),
 })
 
-const ALL_STATUSES: readonly DeadLetterStatus[] = ['pending', 'replaying', 'completed', 'failed']
-
 /** Finds entries by id, by idempotency key, and in order of age by operation and status. It has no clock and no disk. */
 export class DeadLetterIndex<S extends IndexEntry> {
   private readonly byId = new Map<string, S>()
@@ -113,12 +111,13 @@ export class DeadLetterIndex<S extends IndexEntry> {
     if (indexed.isRequested) this.requestedEntries.delete(indexed)
     const lists = this.byOperation.get(indexed.operation) as StatusLists<S>
     lists[indexed.status].delete(indexed)
-    if (ALL_STATUSES.every((status) => lists[status].size === 0)) this.byOperation.delete(indexed.operation)
+    if (DEAD_LETTER_STATUSES.every((status) => lists[status].size === 0))
+      this.byOperation.delete(indexed.operation)
   }
 
   /** Yields matching entries in order of age, after a position if one is given. The index must not change meanwhile. */
   *select(query: DeadLetterQuery, now: number, isNewestFirst: boolean, after?: SortPosition): Generator<S> {
-    const wanted = new Set(query.statuses ?? ALL_STATUSES)
+    const wanted = new Set(query.statuses ?? DEAD_LETTER_STATUSES)
     const from = query.from?.getTime() ?? Number.NEGATIVE_INFINITY
     const to = query.to?.getTime() ?? Number.POSITIVE_INFINITY
     const start = startPosition(isNewestFirst, from, to, after)
@@ -148,7 +147,7 @@ export class DeadLetterIndex<S extends IndexEntry> {
         ? [this.allEntries]
         : [...operations].flatMap((operation) => this.byOperation.get(operation) ?? [])
     // Entries with an expired lease are pending, so a query for pending entries includes the list of replaying ones.
-    const statuses = ALL_STATUSES.filter(
+    const statuses = DEAD_LETTER_STATUSES.filter(
       (status) => wanted.has(status) || (status === 'replaying' && wanted.has('pending')),
     )
     const lists = requested
@@ -171,7 +170,7 @@ export class DeadLetterIndex<S extends IndexEntry> {
       ([operation, lists]) => [operation, countByStatus(lists, now)] as const,
     )
     const oldest = Math.min(
-      ...ALL_STATUSES.filter((status) => status !== 'completed').map(
+      ...DEAD_LETTER_STATUSES.filter((status) => status !== 'completed').map(
         (status) => this.allEntries[status].first()?.at ?? Number.POSITIVE_INFINITY,
       ),
     )

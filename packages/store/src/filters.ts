@@ -1,18 +1,12 @@
-import type {
-  AuditRecord,
-  CircuitBreakerEvent,
-  ErrorRecord,
-  RetryEvent,
-  RetrySession,
-} from '@holdfast/records'
-import type {
-  AuditFilter,
-  BreakerEventFilter,
-  ErrorFilter,
-  EventFilter,
-  SessionFilter,
-  TimeRange,
-} from './store.js'
+import {
+  auditColumns,
+  breakerEventColumns,
+  errorColumns,
+  eventColumns,
+  type JournalColumns,
+  sessionColumns,
+} from './journal-columns.js'
+import type { TimeRange } from './store.js'
 
 /** How a journal filters its records: the time of a record, and whether the record matches the other fields of a filter. */
 export interface RecordFilter<T, F> {
@@ -32,47 +26,27 @@ export function matchesFilter<T, F extends TimeRange>(
   return matches(record, filter)
 }
 
-/** Whether a value is the expected one. Every value matches if none is expected. */
-const matchesValue = <V>(value: V, expected: V | undefined): boolean =>
-  expected === undefined || value === expected
+/** The filter of a journal by its columns. */
+export const createRecordFilter = <T, F>({
+  timeOf,
+  columns,
+  sortedId,
+}: JournalColumns<T, F>): RecordFilter<T, F> => ({
+  timeOf,
+  matches(record, filter) {
+    const after = sortedId?.after(filter)
+    if (sortedId !== undefined && after !== undefined && sortedId.value(record) <= after) return false
+    return columns.every(({ value, expected }) => {
+      const wanted = expected(filter)
+      if (wanted === undefined) return true
+      const actual = value(record)
+      return typeof wanted === 'object' ? wanted.includes(actual as string) : actual === wanted
+    })
+  },
+})
 
-/** The time of a session is its start, its policy is that of the last decision, as in metrics. */
-export const sessionFilter: RecordFilter<RetrySession, SessionFilter> = {
-  timeOf: (session) => session.startTime,
-  matches: (session, filter) =>
-    matchesValue(session.operation, filter.operation) &&
-    matchesValue<unknown>(session.subsystem, filter.subsystem) &&
-    matchesValue(session.correlationId, filter.correlationId) &&
-    matchesValue(session.success, filter.success) &&
-    matchesValue(session.policyId, filter.policyId),
-}
-
-export const eventFilter: RecordFilter<RetryEvent, EventFilter> = {
-  timeOf: (event) => event.timestamp,
-  matches: (event, { types, operations, sessionId, after }) =>
-    (types === undefined || types.includes(event.eventType)) &&
-    (operations === undefined || (event.operation != null && operations.includes(event.operation))) &&
-    matchesValue<unknown>(event.sessionId, sessionId) &&
-    (after === undefined || event.eventId > after),
-}
-
-export const errorFilter: RecordFilter<ErrorRecord, ErrorFilter> = {
-  timeOf: (error) => error.timestamp,
-  matches: (error, filter) =>
-    matchesValue<string>(error.severity, filter.severity) &&
-    matchesValue<string>(error.category, filter.category) &&
-    matchesValue<unknown>(error.context.operation, filter.operation),
-}
-
-export const auditFilter: RecordFilter<AuditRecord, AuditFilter> = {
-  timeOf: (audit) => audit.timestamp,
-  matches: (audit, { actor, action, target }) =>
-    matchesValue(audit.actor, actor) &&
-    matchesValue<string>(audit.action, action) &&
-    matchesValue(audit.target, target),
-}
-
-export const breakerEventFilter: RecordFilter<CircuitBreakerEvent, BreakerEventFilter> = {
-  timeOf: (event) => event.timestamp,
-  matches: (event, { id }) => matchesValue(event.id, id),
-}
+export const sessionFilter = createRecordFilter(sessionColumns)
+export const eventFilter = createRecordFilter(eventColumns)
+export const errorFilter = createRecordFilter(errorColumns)
+export const auditFilter = createRecordFilter(auditColumns)
+export const breakerEventFilter = createRecordFilter(breakerEventColumns)

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+
 /** Characters that a text column does not preserve: a driver ends a text at NUL, and a lone surrogate is not valid UTF-8. */
 const ESCAPED_CHARACTERS = /[\0\\]|\p{Surrogate}/gu
 
@@ -26,3 +28,7 @@ export const fromColumn = (text: string): string =>
   text.replace(/\\(?:\\|u([0-9a-f]{4}))/g, (_, code?: string) =>
     code === undefined ? '\\' : String.fromCharCode(Number.parseInt(code, 16)),
   )
+
+/** A hash of 16 bytes for a name of any length: half of its SHA-256, for which collisions cannot be constructed. */
+export const hashName = (name: string): string =>
+  createHash('sha256').update(toColumn(name)).digest('hex').slice(0, 32)

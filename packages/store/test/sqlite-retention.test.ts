@@ -3,7 +3,7 @@ import { deflateRawSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { eventCodec, type RetryEvent, sessionCodec } from '../../records/src/session.js'
 import { openSqliteDriver } from '../src/sqlite/driver.js'
-import { MIGRATION_1 } from '../src/sqlite/schema.js'
+import { MIGRATIONS } from '../src/sqlite/statements/schema.js'
 import type { Journal } from '../src/store.js'
 import { at, event, session } from './contract/records.js'
 import { folder, opened } from './sqlite-place.js'
@@ -102,7 +102,7 @@ describe('a SQLite file of version 1', () => {
   it('is migrated with all its records, including compressed ones', async () => {
     const file = join(await folder(), 'holdfast.db')
     const driver = await openSqliteDriver(file)
-    driver.exec(MIGRATION_1)
+    driver.exec(MIGRATIONS[0] as string)
     driver.exec(`PRAGMA application_id = ${0x486f6c64}; PRAGMA user_version = 1`)
     const events = numbered(0, 6)
     for (const [n, { eventId, eventType, operation, sessionId, timestamp }] of events.entries())

@@ -1,17 +1,17 @@
-import { toColumn } from '../text.js'
+import { hashName, toColumn } from '../text.js'
 import type { PostgresDatabase } from './database.js'
-import { hashName } from './names.js'
+import { valueStatements } from './statements/values.js'
 
 const aliasKey = (id: string): string => `dead_letter_alias:${id}`
 
 /** Aliases of dead letters: ids that the disk fallback acknowledged for entries that the database had under another id. */
 export class DeadLetterAliases {
   private readonly database: PostgresDatabase
-  private readonly table: string
+  private readonly statements: ReturnType<typeof valueStatements>
 
   constructor(database: PostgresDatabase) {
     this.database = database
-    this.table = database.table('named_values')
+    this.statements = valueStatements(database.table)
   }
 
   /** Stores ids by alias. */
@@ -19,8 +19,7 @@ export class DeadLetterAliases {
     const names = [...ids.keys()].map(aliasKey)
     await this.database.write((sql) =>
       sql.run(
-        `INSERT INTO ${this.table} (id, key, value) SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[])
-          ON CONFLICT (id) DO UPDATE SET value = excluded.value`,
+        this.statements.upsertMany,
         names.map(hashName),
         names.map(toColumn),
         [...ids.values()].map((id) => JSON.stringify(id)),
@@ -32,11 +31,7 @@ export class DeadLetterAliases {
   async find(ids: readonly string[], attempts?: number): Promise<ReadonlyMap<string, string>> {
     const byHash = new Map(ids.map((id) => [hashName(aliasKey(id)), id]))
     const rows = await this.database.read(
-      (sql) =>
-        sql.all<{ id: string; value: string }>(
-          `SELECT replace(id::text, '-', '') AS id, value FROM ${this.table} WHERE id = ANY($1::uuid[])`,
-          [...byHash.keys()],
-        ),
+      (sql) => sql.all<{ id: string; value: string }>(this.statements.selectMany, [...byHash.keys()]),
       { attempts },
     )
     return new Map(rows.map(({ id, value }) => [byHash.get(id) as string, JSON.parse(value) as string]))

@@ -1,18 +1,18 @@
 import { decodeBreaker, encodeBreaker } from '../breaker-codec.js'
 import { compareText } from '../ordering.js'
 import type { BreakerStore, StoredBreaker } from '../store.js'
-import { toColumn } from '../text.js'
+import { hashName, toColumn } from '../text.js'
 import type { PostgresDatabase } from './database.js'
-import { hashName } from './names.js'
+import { breakerStatements } from './statements/breakers.js'
 
 /** Snapshots of breakers. */
 export class PostgresBreakers implements BreakerStore {
   private readonly database: PostgresDatabase
-  private readonly table: string
+  private readonly statements: ReturnType<typeof breakerStatements>
 
   constructor(database: PostgresDatabase) {
     this.database = database
-    this.table = database.table('circuit_breaker_states')
+    this.statements = breakerStatements(database.table)
   }
 
   async save(snapshots: readonly StoredBreaker[]): Promise<void> {
@@ -23,9 +23,7 @@ export class PostgresBreakers implements BreakerStore {
     if (rows.length === 0) return
     await this.database.write((sql) =>
       sql.run(
-        `INSERT INTO ${this.table} (key, id, state, updated_at, body)
-          SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::text[])
-          ON CONFLICT (key) DO UPDATE SET (state, updated_at, body) = (excluded.state, excluded.updated_at, excluded.body)`,
+        this.statements.upsert,
         rows.map(([key]) => key),
         rows.map(([, { snapshot }]) => toColumn(snapshot.id)),
         rows.map(([, { snapshot }]) => snapshot.state),
@@ -36,16 +34,12 @@ export class PostgresBreakers implements BreakerStore {
   }
 
   async load(): Promise<StoredBreaker[]> {
-    const rows = await this.database.read((sql) =>
-      sql.all<{ body: string }>(`SELECT body FROM ${this.table} ORDER BY key`),
-    )
+    const rows = await this.database.read((sql) => sql.all<{ body: string }>(this.statements.selectAll))
     return rows.flatMap(({ body }) => decodeBreaker(JSON.parse(body)) ?? [])
   }
 
   async delete(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return
-    await this.database.write((sql) =>
-      sql.run(`DELETE FROM ${this.table} WHERE key = ANY($1::uuid[])`, ids.map(hashName)),
-    )
+    await this.database.write((sql) => sql.run(this.statements.delete, ids.map(hashName)))
   }
 }

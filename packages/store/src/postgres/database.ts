@@ -1,10 +1,10 @@
 import { type Clock, type Guard, guard, isHoldfastError, type Random } from 'holdfast'
 import { runOutsideContext, systemClock, systemRandom } from 'holdfast/internal'
-import { hashOf } from '../text.js'
 import type { DatabaseAddress } from './address.js'
 import { type ClientPool, loadPostgresDriver, type PostgresClient, type PostgresDriver } from './driver.js'
 import { createNotOpenError, createUnavailableError, isStatementTimeout, sqlState } from './failure.js'
 import { createSqlTransaction, rollBack, type SqlTransaction } from './sql.js'
+import { acquireLock, BEGIN_READ, BEGIN_WRITE, beginTransaction, COMMIT } from './statements/connection.js'
 
 export interface DatabaseOptions {
   /** The largest number of connections. */
@@ -45,6 +45,8 @@ const MAX_QUEUED_WORK = 10_000
 export class PostgresDatabase {
   readonly address: DatabaseAddress
   private readonly options: DatabaseOptions
+  /** The qualified name of a table. */
+  readonly table = (name: string): string => `"${this.address.schema}"."${name}"`
   private readonly guard: Guard
   private driver: PostgresDriver | undefined
   private pool: ClientPool | undefined
@@ -181,14 +183,9 @@ export class PostgresDatabase {
     }
   }
 
-  /** The qualified name of a table. */
-  table(name: string): string {
-    return `"${this.address.schema}"."${name}"`
-  }
-
   /** The statement that acquires an advisory lock of the schema until the end of the transaction. */
   lockStatement(number: number, isShared = false): string {
-    return `SELECT pg_advisory_xact_lock${isShared ? '_shared' : ''}(${hashOf(`holdfast:${this.address.schema}`)}, ${number})`
+    return acquireLock(this.address.schema, number, isShared)
   }
 
   /** Runs a read-only transaction. */
@@ -196,7 +193,7 @@ export class PostgresDatabase {
     work: (sql: SqlTransaction) => Promise<T>,
     options: Pick<PostgresTransactionOptions<T>, 'attempts'> = {},
   ): Promise<T> {
-    return this.runTransaction('BEGIN READ ONLY', work, options)
+    return this.runTransaction(BEGIN_READ, work, options)
   }
 
   /** Runs a write transaction. The work is repeated if the transaction failed and can be retried. */
@@ -204,7 +201,7 @@ export class PostgresDatabase {
     work: (sql: SqlTransaction) => Promise<T>,
     transaction: PostgresTransactionOptions<T> = {},
   ): Promise<T> {
-    return this.runTransaction('BEGIN', work, transaction)
+    return this.runTransaction(BEGIN_WRITE, work, transaction)
   }
 
   private async runTransaction<T>(
@@ -242,7 +239,7 @@ export class PostgresDatabase {
         await begun
         if (isFinished) return value
         Object.assign(unconfirmed, { value, isSet: true })
-        await client.query('COMMIT')
+        await client.query(COMMIT)
         return value
       } catch (error) {
         broken = await rollBack(client, error)
@@ -267,16 +264,8 @@ export class PostgresDatabase {
 
   private prelude(begin: string, { durable = true, lock }: PostgresTransactionOptions<never>): string {
     const { statementTimeout } = this.options
-    const statements = [
-      begin,
-      `SET LOCAL statement_timeout = ${statementTimeout}`,
-      `SET LOCAL lock_timeout = ${statementTimeout}`,
-      // A disconnected client does not hold its locks longer than this.
-      `SET LOCAL idle_in_transaction_session_timeout = ${statementTimeout + CLIENT_GRACE_MS}`,
-    ]
-    if (!durable) statements.push('SET LOCAL synchronous_commit = off')
-    if (lock !== undefined) statements.push(lock)
-    return statements.join('; ')
+    const idleTimeout = statementTimeout + CLIENT_GRACE_MS
+    return beginTransaction(begin, { statementTimeout, idleTimeout, durable, lock })
   }
 }
 

@@ -1,19 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { DeadLetter } from '@holdfast/records'
+import { columnValues } from '../dead-letter-columns.js'
+import { hashName } from '../text.js'
 import { BatchLoader } from './batch-loader.js'
 import type { PostgresDatabase } from './database.js'
-import { countUpdate } from './dead-letter-counts.js'
-import {
-  CHANGING_COLUMNS,
-  changingValues,
-  fromRow,
-  type PostgresDeadLetterRow,
-  type StoredDeadLetter,
-  transpose,
-} from './dead-letter-rows.js'
+import { fromRow, type PostgresDeadLetterRow, type StoredDeadLetter, transpose } from './dead-letter-rows.js'
 import { sqlState } from './failure.js'
-import { hashName } from './names.js'
 import type { SqlTransaction } from './sql.js'
+import { CHANGING_COLUMNS, deadLetterStatements } from './statements/dead-letters.js'
 
 /** A decision about an entry. Without an `entry` it is not changed. */
 export interface EntryChange<R> {
@@ -35,17 +29,12 @@ const MAX_BATCH = 256
 /** How many leased entries are remembered. Others are read again when they are settled. */
 const MAX_REMEMBERED_LEASES = 1000
 
-const NAMES = Object.keys(CHANGING_COLUMNS)
-/** Unchanged error details are not sent. */
-const SET_CLAUSE = NAMES.map(
-  (name) =>
-    `${name} = ${name === 'error_details' ? `coalesce(given.${name}, stored.${name})` : `given.${name}`}`,
-).join(', ')
-const ARRAYS = Object.values(CHANGING_COLUMNS).map((type, i) => `$${i + 5}::${type}[]`)
+const CHANGING = Object.values(CHANGING_COLUMNS)
 
 /** Changes single entries. Changes of one turn of the event loop, or during a running batch, go into one transaction. */
 export class DeadLetterChanges {
   private readonly database: PostgresDatabase
+  private readonly statements: ReturnType<typeof deadLetterStatements>
   private readonly loader: BatchLoader<PendingChange, unknown>
   /** Entries that this process has leased and not settled, oldest first. */
   private readonly leased = new Map<string, StoredDeadLetter>()
@@ -54,6 +43,7 @@ export class DeadLetterChanges {
 
   constructor(database: PostgresDatabase, notify: (sql: SqlTransaction) => Promise<void>) {
     this.database = database
+    this.statements = deadLetterStatements(database.table)
     this.notify = notify
     this.loader = new BatchLoader((changes) => this.runBatch(changes), {
       maxItems: MAX_BATCH,
@@ -112,25 +102,16 @@ export class DeadLetterChanges {
     const token = randomUUID()
     const done = await this.database.write(async (sql) => this.apply(sql, changes, await read(sql), token), {
       isCommitted: async (sql, { first }) =>
-        first !== undefined &&
-        (
-          await sql.all(
-            `SELECT 1 FROM ${this.database.table('dead_letters')} WHERE seq = $1 AND change = $2`,
-            first,
-            token,
-          )
-        ).length > 0,
+        first !== undefined && (await sql.all(this.statements.hasChange, first, token)).length > 0,
     })
     return done.results
   }
 
   /** Reads and locks entries. */
   private async read(sql: SqlTransaction, changes: readonly PendingChange[]): Promise<StoredDeadLetter[]> {
-    // Always in the same order, so that two transactions with the same entries do not deadlock.
-    const rows = await sql.all<PostgresDeadLetterRow>(
-      `SELECT * FROM ${this.database.table('dead_letters')} WHERE id = ANY($1::uuid[]) ORDER BY seq FOR UPDATE`,
-      [...new Set(changes.map(({ id }) => hashName(id)))],
-    )
+    const rows = await sql.all<PostgresDeadLetterRow>(this.statements.selectForUpdate, [
+      ...new Set(changes.map(({ id }) => hashName(id))),
+    ])
     return rows.map(fromRow)
   }
 
@@ -158,7 +139,7 @@ export class DeadLetterChanges {
     return changed.length === 0 ? done : this.replace(sql, changed, before, token, done)
   }
 
-  /** Replaces all entries, or none if one of them was changed meanwhile: the count differs, and the division by zero fails. */
+  /** Replaces all entries, or none if one of them was changed meanwhile. */
   private replace<T>(
     sql: SqlTransaction,
     changed: readonly StoredDeadLetter[],
@@ -166,34 +147,17 @@ export class DeadLetterChanges {
     token: string,
     done: T,
   ): Promise<T> {
-    const { database } = this
     const old = changed.map(({ entry }) => (before.get(entry.dlqId) as StoredDeadLetter).entry)
     return sql.finish(
       done,
-      `WITH changed AS (
-        UPDATE ${database.table('dead_letters')} AS stored SET change = $1, ${SET_CLAUSE}
-          FROM unnest($2::bigint[], $3::text[], $4::uuid[], ${ARRAYS.join(', ')})
-            AS given (seq, was, known, ${NAMES.join(', ')})
-          WHERE stored.seq = given.seq AND stored.change = given.known
-          RETURNING id, dlq_id, operation, operation_type, was, stored.status, stored.replayed_at, stored.last_attempt
-      ), counted AS (
-        ${countUpdate(
-          database,
-          `SELECT operation, operation_type, was AS status, -1 AS n FROM changed
-            UNION ALL SELECT operation, operation_type, status, 1 FROM changed`,
-        )}
-      ), completed AS (
-        INSERT INTO ${database.table('processed_ids')}
-          SELECT id, dlq_id, coalesce(replayed_at, last_attempt) FROM changed WHERE status = 'completed'
-          ON CONFLICT DO NOTHING
-      ) SELECT 1 / (count(*) = ${changed.length})::int FROM changed`,
+      this.statements.replace(changed.length),
       token,
       changed.map(({ seq }) => seq),
       old.map(({ status }) => status),
       changed.map(({ change }) => change),
       ...transpose(
-        changed.map(({ entry, owner }, i) => changingValues(entry, owner, old[i])),
-        NAMES.length,
+        changed.map(({ entry, owner }, i) => columnValues(CHANGING, entry, owner, old[i])),
+        CHANGING.length,
       ),
     )
   }

@@ -1,22 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import type { DeadLetter } from '@holdfast/records'
+import { columnValues } from '../dead-letter-columns.js'
 import { isSamePayload } from '../payload.js'
 import type { Added } from '../store.js'
 import { BatchLoader } from './batch-loader.js'
 import type { PostgresDatabase } from './database.js'
-import { countUpdate } from './dead-letter-counts.js'
-import {
-  CHANGING_COLUMNS,
-  changingValues,
-  FIXED_COLUMNS,
-  fixedValues,
-  fromRow,
-  type PostgresDeadLetterRow,
-  transpose,
-} from './dead-letter-rows.js'
+import { fromRow, type PostgresDeadLetterRow, transpose } from './dead-letter-rows.js'
 import { isDataError } from './failure.js'
 import { LOCKS } from './locks.js'
 import type { SqlTransaction } from './sql.js'
+import { COLUMNS, deadLetterStatements } from './statements/dead-letters.js'
 
 /** How many entries one transaction adds. */
 const MAX_BATCH = 512
@@ -32,30 +25,33 @@ export type Inserted = Added | { result: 'rejected'; error: unknown }
 interface PendingAdd {
   entry: DeadLetter
   maxEntries: number
-  /** Values of {@link COLUMNS}, beginning with the hashes of the id and the key. */
+  /** Values of {@link COLUMNS}. */
   row: ColumnValue[]
 }
 
-const COLUMNS = { ...FIXED_COLUMNS, ...CHANGING_COLUMNS }
-const NAMES = Object.keys(COLUMNS).join(', ')
-const ARRAYS = Object.values(COLUMNS).map((type, i) => `$${i + 2}::${type}[]`)
+const COLUMN_LIST = Object.values(COLUMNS)
+const [ID_INDEX, KEY_INDEX, PAYLOAD_INDEX] = [COLUMNS.id, COLUMNS.key, COLUMNS.original_payload].map(
+  (column) => COLUMN_LIST.indexOf(column),
+) as [number, number, number]
 
-const idOf = ({ row }: PendingAdd) => row[0] as string
-const keyOf = ({ row }: PendingAdd) => row[1] as string
+const idOf = ({ row }: PendingAdd) => row[ID_INDEX] as string
+const keyOf = ({ row }: PendingAdd) => row[KEY_INDEX] as string
 
 /** Adds entries. Those of one turn of the event loop, or during a running batch, go into one transaction. */
 export class DeadLetterInserts {
   private readonly database: PostgresDatabase
+  private readonly statements: ReturnType<typeof deadLetterStatements>
   private readonly loader: BatchLoader<PendingAdd, Inserted>
   /** Whether the number of entries was near the limit at the last insert, so that the next one must count exactly. */
   private isNearLimit = false
 
   constructor(database: PostgresDatabase) {
     this.database = database
+    this.statements = deadLetterStatements(database.table)
     this.loader = new BatchLoader((waiting) => this.insertOrSplit(waiting), {
       maxItems: MAX_BATCH,
       maxConcurrent: 2,
-      sizeOf: ({ row }) => (row[8] as string).length,
+      sizeOf: ({ row }) => (row[PAYLOAD_INDEX] as string).length,
     })
   }
 
@@ -68,7 +64,7 @@ export class DeadLetterInserts {
     const waiting = entries.map((entry) => ({
       entry,
       maxEntries,
-      row: [...fixedValues(entry), ...changingValues(entry, null)],
+      row: columnValues(COLUMN_LIST, entry, null),
     }))
     const added = []
     for (let at = 0; at < waiting.length; at += MAX_BATCH)
@@ -132,10 +128,7 @@ export class DeadLetterInserts {
   }
 
   private async countOpen(sql: SqlTransaction): Promise<number> {
-    const [row] = await sql.all<{ open: string }>(
-      `SELECT coalesce(sum(entries), 0) AS open FROM ${this.database.table('dead_letter_counts')}
-        WHERE status <> 'completed'`,
-    )
+    const [row] = await sql.all<{ open: string }>(this.statements.countOpen)
     return Number(row?.open)
   }
 
@@ -160,24 +153,12 @@ export class DeadLetterInserts {
 
   /** Inserts the entries with a new id and key. Returns their ids. */
   private async insertAll(sql: SqlTransaction, waiting: readonly PendingAdd[]): Promise<Set<string>> {
-    const { database } = this
     const rows = await sql.all<{ id: string }>(
-      `WITH added AS (
-        INSERT INTO ${database.table('dead_letters')} (change, ${NAMES})
-          SELECT $1, ${NAMES} FROM unnest(${ARRAYS.join(', ')}) WITH ORDINALITY AS given (${NAMES}, place)
-          ORDER BY place ON CONFLICT DO NOTHING
-          RETURNING id, dlq_id, operation, operation_type, status, last_attempt, replayed_at
-      ), counted AS (
-        ${countUpdate(database, 'SELECT operation, operation_type, status, 1 AS n FROM added')}
-      ), processed AS (
-        INSERT INTO ${database.table('processed_ids')}
-          SELECT id, dlq_id, coalesce(replayed_at, last_attempt) FROM added WHERE status = 'completed'
-          ON CONFLICT DO NOTHING
-      ) SELECT replace(id::text, '-', '') AS id FROM added`,
+      this.statements.insert,
       randomUUID(),
       ...transpose(
         waiting.map(({ row }) => row),
-        Object.keys(COLUMNS).length,
+        COLUMN_LIST.length,
       ),
     )
     return new Set(rows.map(({ id }) => id))
@@ -189,8 +170,7 @@ export class DeadLetterInserts {
     waiting: readonly PendingAdd[],
   ): Promise<Map<string, DeadLetter>> {
     const rows = await sql.all<PostgresDeadLetterRow & { hex: string; key: string }>(
-      `SELECT *, replace(id::text, '-', '') AS hex, replace(key::text, '-', '') AS key
-        FROM ${this.database.table('dead_letters')} WHERE id = ANY($1::uuid[]) OR key = ANY($2::uuid[])`,
+      this.statements.selectExisting,
       waiting.map(idOf),
       waiting.map(keyOf),
     )
@@ -209,7 +189,6 @@ export class DeadLetterInserts {
   ): Promise<boolean> {
     const first = waiting.find((_, i) => done?.[i]?.result === 'added')
     if (first === undefined) return false
-    const table = this.database.table('dead_letters')
-    return (await sql.all(`SELECT 1 FROM ${table} WHERE id = $1`, idOf(first))).length > 0
+    return (await sql.all(this.statements.exists, idOf(first))).length > 0
   }
 }

@@ -3,6 +3,8 @@ import type { DeadLetter } from '@holdfast/records'
 import { encodeCursor, parsePaging } from '../cursor.js'
 import { toQuery } from '../dead-letter-index.js'
 import { asCompleted, asSettled, isLeased, leaseStateOf, viewAt, withLease } from '../dead-letter-rules.js'
+import type { DeadLetterSelection } from '../dead-letter-selection.js'
+import { type StatusCount, toStats } from '../dead-letter-stats.js'
 import { serializePayload } from '../payload.js'
 import type {
   DeadLetterFilter,
@@ -12,22 +14,13 @@ import type {
   Page,
   Settlement,
 } from '../store.js'
-import { toColumn } from '../text.js'
+import { hashName } from '../text.js'
 import type { PostgresDatabase } from './database.js'
 import { DeadLetterChanges, type EntryChange } from './dead-letter-changes.js'
-import { countUpdate } from './dead-letter-counts.js'
 import { DeadLetterInserts, type Inserted } from './dead-letter-inserts.js'
-import {
-  type DeadLetterSelection,
-  type RowPosition,
-  StatementValues,
-  selectLeasable,
-  selectPositions,
-} from './dead-letter-queries.js'
 import { fromRow, type PostgresDeadLetterRow } from './dead-letter-rows.js'
-import { readStats } from './dead-letter-stats.js'
-import { hashName } from './names.js'
-import { requestsChannel } from './replay-notifications.js'
+import { NOTIFY, requestsChannel } from './statements/connection.js'
+import { deadLetterStatements, type RowPosition } from './statements/dead-letters.js'
 
 /** How many entries are read, leased or deleted at a time. */
 const BATCH_SIZE = 200
@@ -35,16 +28,16 @@ const BATCH_SIZE = 200
 /** Dead letters in a table. Every change is a transaction that is durable when its promise resolves. */
 export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
   private readonly database: PostgresDatabase
-  private readonly table: string
+  private readonly statements: ReturnType<typeof deadLetterStatements>
   private readonly inserts: DeadLetterInserts
   private readonly changes: DeadLetterChanges
 
   constructor(database: PostgresDatabase) {
     this.database = database
-    this.table = database.table('dead_letters')
+    this.statements = deadLetterStatements(database.table)
     this.inserts = new DeadLetterInserts(database)
     this.changes = new DeadLetterChanges(database, async (sql) => {
-      await sql.all('SELECT pg_notify($1, $2)', requestsChannel(database.address.schema), '')
+      await sql.all(NOTIFY, requestsChannel(database.address.schema), '')
     })
   }
 
@@ -58,7 +51,7 @@ export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
 
   async get(id: string, now: Date): Promise<DeadLetter | undefined> {
     const [row] = await this.database.read((sql) =>
-      sql.all<PostgresDeadLetterRow>(`SELECT * FROM ${this.table} WHERE id = $1`, hashName(id)),
+      sql.all<PostgresDeadLetterRow>(this.statements.select, hashName(id)),
     )
     return row && viewAt(fromRow(row).entry, now.getTime())
   }
@@ -71,19 +64,14 @@ export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
     for (;;) {
       const want = Math.min(BATCH_SIZE, limit - items.length)
       // One more than wanted shows whether there is another page.
-      const positions = selectPositions(this.table, selection, now.getTime(), {
+      const statement = this.statements.selectPage(selection, now.getTime(), {
         isNewestFirst,
         after: last,
         limit: want + 1,
       })
-      if (positions === undefined) return { items }
-      const direction = isNewestFirst ? 'DESC' : 'ASC'
+      if (statement === undefined) return { items }
       const rows = await this.database.read((sql) =>
-        sql.all<PostgresDeadLetterRow>(
-          `SELECT stored.* FROM (${positions.text}) AS positions JOIN ${this.table} AS stored USING (seq)
-            ORDER BY stored.created_at ${direction}, stored.seq ${direction}`,
-          ...positions.values,
-        ),
+        sql.all<PostgresDeadLetterRow>(statement.text, ...statement.values),
       )
       for (const row of rows.slice(0, want)) items.push(viewAt(fromRow(row).entry, now.getTime()))
       if (rows.length <= want) return { items }
@@ -128,36 +116,25 @@ export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
     until: Date,
     now: Date,
   ) {
-    const values = new StatementValues()
-    const free = selectLeasable(this.table, selection, now.getTime(), limit, values)
-    if (free === undefined) return []
     const token = randomUUID()
-    const table = this.table
+    const statement = this.statements.lease(selection, now.getTime(), limit, {
+      owner,
+      until: until.getTime(),
+      token,
+    })
+    if (statement === undefined) return []
     const { rows } = await this.database.write<{ rows: PostgresDeadLetterRow[] }>(
       // COMMIT is sent together with the statement, because other transactions wait for the counts until then.
       (sql) =>
         sql.finishInto<PostgresDeadLetterRow, { rows: PostgresDeadLetterRow[] }>(
           { rows: [] },
-          `WITH free AS MATERIALIZED (${free}), taken AS (
-            UPDATE ${table} AS stored SET status = 'replaying', leased_until = ${until.getTime()},
-                lease_owner = ${values.add(toColumn(owner))}, change = ${values.add(token)}
-              FROM free WHERE stored.seq = free.seq RETURNING stored.*
-          ), counted AS (
-            ${countUpdate(
-              this.database,
-              `SELECT operation, operation_type, status, -1 AS n FROM free
-                UNION ALL SELECT operation, operation_type, 'replaying', 1 FROM free`,
-            )}
-          ) SELECT * FROM taken ORDER BY created_at, seq`,
-          ...values.list,
+          statement.text,
+          ...statement.values,
         ),
       {
         // The leased entries are read again, because the reply with them was lost.
         isCommitted: async (sql, taken) => {
-          taken.rows = await sql.all<PostgresDeadLetterRow>(
-            `SELECT * FROM ${table} WHERE status = 'replaying' AND change = $1 ORDER BY created_at, seq`,
-            token,
-          )
+          taken.rows = await sql.all<PostgresDeadLetterRow>(this.statements.selectLeasedBy, token)
           return taken.rows.length > 0
         },
       },
@@ -213,12 +190,7 @@ export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
   async findProcessed(ids: readonly string[], attempts?: number): Promise<ReadonlySet<string>> {
     const byHash = new Map(ids.map((id) => [hashName(id), id]))
     const rows = await this.database.read(
-      (sql) =>
-        sql.all<{ id: string }>(
-          `SELECT replace(id::text, '-', '') AS id FROM ${this.database.table('processed_ids')}
-            WHERE id = ANY($1::uuid[])`,
-          [...byHash.keys()],
-        ),
+      (sql) => sql.all<{ id: string }>(this.statements.selectProcessed, [...byHash.keys()]),
       { attempts },
     )
     return new Set(rows.map(({ id }) => byHash.get(id) as string))
@@ -226,41 +198,29 @@ export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
 
   async purge(filter: Parameters<DeadLetterStore['purge']>[0], now: Date): Promise<number> {
     const { limit = Number.POSITIVE_INFINITY, order } = filter
-    const selection: DeadLetterSelection = { ...toQuery(filter), isUnleased: true }
     for (let purged = 0; ; ) {
       const size = Math.min(BATCH_SIZE, limit - purged)
-      const positions = selectPositions(this.table, selection, now.getTime(), {
+      const statement = this.statements.purge(toQuery(filter), now.getTime(), {
         isNewestFirst: order === 'newest',
         limit: size,
       })
-      if (positions === undefined || size === 0) return purged
-      const batch = await this.database.write((sql) =>
-        sql.all(
-          `WITH free AS MATERIALIZED (
-            SELECT seq FROM ${this.table} WHERE seq IN (SELECT seq FROM (${positions.text}) AS positions)
-              AND (status <> 'replaying' OR leased_until <= ${now.getTime()}) ORDER BY seq FOR UPDATE
-          ), deleted AS (
-            DELETE FROM ${this.table} AS stored USING free WHERE stored.seq = free.seq
-              RETURNING operation, operation_type, status
-          ), counted AS (
-            ${countUpdate(this.database, 'SELECT operation, operation_type, status, -1 AS n FROM deleted')}
-          ) SELECT 1 FROM deleted`,
-          ...positions.values,
-        ),
-      )
+      if (statement === undefined || size === 0) return purged
+      const batch = await this.database.write((sql) => sql.all(statement.text, ...statement.values))
       purged += batch.length
       if (batch.length < size) return purged
     }
   }
 
   stats(now: Date): Promise<DeadLetterStats> {
-    return this.database.read((sql) => readStats(this.database, sql, now.getTime()))
+    return this.database.read(async (sql) => {
+      const counts = await sql.all<StatusCount>(this.statements.selectCounts, now.getTime())
+      const [oldest] = await sql.all<{ at: string }>(this.statements.selectOldestOpen)
+      return toStats(counts, oldest && Number(oldest.at))
+    })
   }
 
   async rewrite(id: string, payload: unknown): Promise<void> {
     const text = serializePayload(payload)
-    await this.database.write((sql) =>
-      sql.run(`UPDATE ${this.table} SET original_payload = $1 WHERE id = $2`, text, hashName(id)),
-    )
+    await this.database.write((sql) => sql.run(this.statements.updatePayload, text, hashName(id)))
   }
 }

@@ -1,7 +1,5 @@
 import { HoldfastError } from 'holdfast'
-
-/** A value of a statement. An array is one parameter. */
-export type PostgresValue = string | number | boolean | null | readonly (string | number | null)[]
+import type { PostgresValue } from './statements/parameters.js'
 
 export type PostgresRow = Record<string, unknown>
 

@@ -1,37 +1,31 @@
 import {
   auditCodec,
-  type auditSchema,
   breakerEventCodec,
-  type breakerEventSchema,
   type CamelCased,
   type Codec,
   errorRecordCodec,
-  type errorRecordSchema,
   eventCodec,
-  type eventSchema,
   sessionCodec,
-  type sessionSchema,
 } from '@holdfast/records'
 import type { z } from 'zod'
+import { createRecordFilter, type RecordFilter } from '../filters.js'
 import {
-  auditFilter,
-  breakerEventFilter,
-  errorFilter,
-  eventFilter,
-  type RecordFilter,
-  sessionFilter,
-} from '../filters.js'
-import type { AuditFilter, BreakerEventFilter, ErrorFilter, EventFilter, SessionFilter } from '../store.js'
+  auditColumns,
+  breakerEventColumns,
+  errorColumns,
+  eventColumns,
+  type JournalColumns,
+  sessionColumns,
+} from '../journal-columns.js'
 import { toColumn } from '../text.js'
-import type { PostgresValue } from './driver.js'
-import { LOCKS } from './locks.js'
+import type { PostgresValue } from './statements/parameters.js'
 
 /** A condition on a column, with its value at the `?`. */
 type PostgresCondition = readonly [sql: string, value: PostgresValue]
 
 /** The columns by which the records of a journal are found. They only reduce the records to read; `recordFilter` decides. */
 export interface PartitionedJournal<S extends z.ZodType, F> {
-  readonly table: keyof typeof LOCKS
+  readonly table: JournalColumns<never, never>['table']
   /** How many days a partition covers. */
   readonly partitionDays: number
   /** Names of columns, with their types. */
@@ -43,104 +37,49 @@ export interface PartitionedJournal<S extends z.ZodType, F> {
   conditions(filter: F): PostgresCondition[]
 }
 
-const nullIfAbsent = (value: string | null | undefined) => (value == null ? null : toColumn(value))
+const toColumnValue = (value: string | boolean | null | undefined) =>
+  typeof value === 'string' ? toColumn(value) : (value ?? null)
 
-/** A column that must have a value, if one is given. */
-const equalsCondition = (column: string, value: string | undefined): PostgresCondition[] =>
-  value === undefined ? [] : [[`${column} = ?`, toColumn(value)]]
+/** A column that must have a value, or one of several values. */
+const equalsCondition = (
+  column: string,
+  expected: string | boolean | readonly string[],
+): PostgresCondition =>
+  typeof expected === 'object'
+    ? [`${column} = ANY(?::text[])`, expected.map(toColumn)]
+    : [`${column} = ?`, toColumnValue(expected)]
 
-/** A column that must have one of several values. */
-const oneOfCondition = (column: string, values: readonly string[] | undefined): PostgresCondition[] =>
-  values === undefined ? [] : [[`${column} = ANY(?::text[])`, values.map(toColumn)]]
-
-export const sessionJournal: PartitionedJournal<typeof sessionSchema, SessionFilter> = {
-  table: 'sessions',
-  partitionDays: 1,
-  columns: {
-    session_id: 'text',
-    operation: 'text',
-    subsystem: 'text',
-    correlation_id: 'text',
-    success: 'boolean',
-    policy_id: 'text',
-  },
-  codec: sessionCodec,
-  recordFilter: sessionFilter,
-  values: ({ sessionId, operation, subsystem, correlationId, success, policyId }) => [
-    nullIfAbsent(sessionId),
-    nullIfAbsent(operation),
-    nullIfAbsent(subsystem),
-    nullIfAbsent(correlationId),
-    success,
-    nullIfAbsent(policyId),
-  ],
-  conditions: ({ operation, subsystem, correlationId, success, policyId }) => [
-    ...equalsCondition('operation', operation),
-    ...equalsCondition('subsystem', subsystem),
-    ...equalsCondition('correlation_id', correlationId),
-    ...(success === undefined ? [] : [['success = ?', success] as const]),
-    ...equalsCondition('policy_id', policyId),
-  ],
+/** Creates the table of a journal. */
+function createTable<S extends z.ZodType, F>(
+  journal: JournalColumns<CamelCased<S>, F>,
+  codec: Codec<S>,
+  partitionDays: number,
+): PartitionedJournal<S, F> {
+  const { table, columns, sortedId } = journal
+  const idColumn = sortedId === undefined ? [] : [{ ...sortedId, type: 'text' as const }]
+  const all = [...idColumn, ...columns]
+  return {
+    table,
+    partitionDays,
+    columns: Object.fromEntries(all.map(({ name, type }) => [name, type])),
+    codec,
+    recordFilter: createRecordFilter(journal),
+    values: (record) => all.map(({ value }) => toColumnValue(value(record))),
+    conditions(filter) {
+      const conditions = columns.flatMap(({ name, expected }) => {
+        const value = expected(filter)
+        return value === undefined ? [] : [equalsCondition(name, value)]
+      })
+      const after = sortedId?.after(filter)
+      if (sortedId !== undefined && after !== undefined)
+        conditions.push([`${sortedId.name} > ?`, toColumn(after)])
+      return conditions
+    },
+  }
 }
 
-export const eventJournal: PartitionedJournal<typeof eventSchema, EventFilter> = {
-  table: 'events',
-  partitionDays: 1,
-  columns: { event_id: 'text', event_type: 'text', operation: 'text', session_id: 'text' },
-  codec: eventCodec,
-  recordFilter: eventFilter,
-  values: ({ eventId, eventType, operation, sessionId }) => [
-    nullIfAbsent(eventId),
-    eventType,
-    nullIfAbsent(operation),
-    nullIfAbsent(sessionId),
-  ],
-  conditions: ({ types, operations, sessionId, after }) => [
-    ...oneOfCondition('event_type', types),
-    ...oneOfCondition('operation', operations),
-    ...equalsCondition('session_id', sessionId),
-    ...(after === undefined ? [] : [['event_id > ?', toColumn(after)] as const]),
-  ],
-}
-
-export const errorJournal: PartitionedJournal<typeof errorRecordSchema, ErrorFilter> = {
-  table: 'errors',
-  partitionDays: 1,
-  columns: { severity: 'text', category: 'text', operation: 'text' },
-  codec: errorRecordCodec,
-  recordFilter: errorFilter,
-  values: ({ severity, category, context: { operation } }) => [
-    severity,
-    category,
-    typeof operation === 'string' ? toColumn(operation) : null,
-  ],
-  conditions: ({ severity, category, operation }) => [
-    ...equalsCondition('severity', severity),
-    ...equalsCondition('category', category),
-    ...equalsCondition('operation', operation),
-  ],
-}
-
-export const auditJournal: PartitionedJournal<typeof auditSchema, AuditFilter> = {
-  table: 'audit',
-  partitionDays: 90,
-  columns: { actor: 'text', action: 'text', target: 'text' },
-  codec: auditCodec,
-  recordFilter: auditFilter,
-  values: ({ actor, action, target }) => [nullIfAbsent(actor), nullIfAbsent(action), nullIfAbsent(target)],
-  conditions: ({ actor, action, target }) => [
-    ...equalsCondition('actor', actor),
-    ...equalsCondition('action', action),
-    ...equalsCondition('target', target),
-  ],
-}
-
-export const breakerEventJournal: PartitionedJournal<typeof breakerEventSchema, BreakerEventFilter> = {
-  table: 'breaker_events',
-  partitionDays: 90,
-  columns: { id: 'text' },
-  codec: breakerEventCodec,
-  recordFilter: breakerEventFilter,
-  values: ({ id }) => [nullIfAbsent(id)],
-  conditions: ({ id }) => equalsCondition('id', id),
-}
+export const sessionJournal = createTable(sessionColumns, sessionCodec, 1)
+export const eventJournal = createTable(eventColumns, eventCodec, 1)
+export const errorJournal = createTable(errorColumns, errorRecordCodec, 1)
+export const auditJournal = createTable(auditColumns, auditCodec, 90)
+export const breakerEventJournal = createTable(breakerEventColumns, breakerEventCodec, 90)

@@ -6,11 +6,12 @@ import type { Journal, Page, PageOptions, SessionFilter, SessionJournal } from '
 import { toColumn } from '../text.js'
 import { BatchLoader } from './batch-loader.js'
 import type { PostgresDatabase } from './database.js'
-import type { PostgresValue } from './driver.js'
 import { sqlState } from './failure.js'
 import type { PartitionedJournal } from './journal-tables.js'
 import { Partitions } from './partitions.js'
 import type { SqlTransaction } from './sql.js'
+import { journalStatements } from './statements/journal.js'
+import { type PostgresValue, StatementValues } from './statements/parameters.js'
 
 interface TimeRangeFilter extends PageOptions {
   from?: Date | undefined
@@ -44,6 +45,7 @@ export class PostgresJournal<S extends z.ZodType, F extends TimeRangeFilter>
 {
   protected readonly database: PostgresDatabase
   private readonly table: PartitionedJournal<S, F>
+  protected readonly statements: ReturnType<typeof journalStatements>
   private readonly isDurable: boolean
   private readonly partitions: Partitions
   private readonly loader: BatchLoader<PendingRecord, void>
@@ -51,6 +53,7 @@ export class PostgresJournal<S extends z.ZodType, F extends TimeRangeFilter>
   constructor(database: PostgresDatabase, table: PartitionedJournal<S, F>, isDurable = false) {
     this.database = database
     this.table = table
+    this.statements = journalStatements(database.table, table.table)
     this.isDurable = isDurable
     this.partitions = new Partitions(database, table.table, table.partitionDays)
     this.loader = new BatchLoader((lines) => this.insert(lines), {
@@ -93,35 +96,19 @@ export class PostgresJournal<S extends z.ZodType, F extends TimeRangeFilter>
   }
 
   private insertInto(lines: readonly PendingRecord[], times: readonly number[]): Promise<void> {
-    const table = this.database.table(this.table.table)
-    const names = Object.keys(this.table.columns)
-    const types = Object.values(this.table.columns)
-    const arrays = [
-      '$1::bigint[]',
-      ...types.map((type, i) => `$${i + 2}::${type}[]`),
-      `$${types.length + 2}::text[]`,
-    ]
-    const columns = ['time', ...names, 'body'].join(', ')
-    const statement = `INSERT INTO ${table} (${columns})
-      SELECT ${columns} FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS given (${columns}, place)
-      ORDER BY place`
-    const values = names.map((_, i) => lines.map((line) => line.values[i] as string | null))
+    const { columns } = this.table
+    const values = Object.keys(columns).map((_, i) => lines.map((line) => line.values[i] as string | null))
     const bodies = lines.map(({ body }) => body)
     return this.database.write(
       // COMMIT is sent together with the statement, because other appends wait for the lock until then.
-      (sql) => sql.finish(undefined, statement, times, ...values, bodies),
+      (sql) => sql.finish(undefined, this.statements.insert(columns), times, ...values, bodies),
       {
         lock: this.partitions.lock,
         durable: this.isDurable,
-        // Only the latest records are searched, by the index on seq.
-        isCommitted: async (sql) =>
-          (
-            await sql.all(
-              `SELECT 1 FROM ${table} WHERE seq > (SELECT last_value FROM ${this.database.table(`${this.table.table}_seq`)}) - ${MAX_UNCONFIRMED_SEARCH}
-                AND body = $1 LIMIT 1`,
-              bodies[0] as string,
-            )
-          ).length > 0,
+        isCommitted: async (sql) => {
+          const statement = this.statements.existsAmongLatest(MAX_UNCONFIRMED_SEARCH)
+          return (await sql.all(statement, bodies[0] as string)).length > 0
+        },
       },
     )
   }
@@ -155,19 +142,18 @@ export class PostgresJournal<S extends z.ZodType, F extends TimeRangeFilter>
     edge: number | undefined,
     want: number,
   ) {
-    const values: PostgresValue[] = []
+    const values = new StatementValues()
     const conditions = ['TRUE']
     const addCondition = (text: string, value: PostgresValue) =>
-      conditions.push(text.replace('?', `$${values.push(value)}`))
+      conditions.push(text.replace('?', values.add(value)))
     if (edge !== undefined) addCondition(isNewestFirst ? 'seq < ?' : 'seq > ?', edge)
     if (filter?.from !== undefined) addCondition('time >= ?', filter.from.getTime())
     if (filter?.to !== undefined) addCondition('time < ?', filter.to.getTime())
     if (filter !== undefined)
       for (const [text, value] of this.table.conditions(filter)) addCondition(text, value)
     return sql.all<{ seq: string; body: string }>(
-      `SELECT seq, body FROM ${this.database.table(this.table.table)} WHERE ${conditions.join(' AND ')}
-        ORDER BY seq ${isNewestFirst ? 'DESC' : 'ASC'} LIMIT ${want}`,
-      ...values,
+      this.statements.select(conditions, isNewestFirst, want),
+      ...values.list,
     )
   }
 
@@ -190,20 +176,14 @@ export class PostgresJournal<S extends z.ZodType, F extends TimeRangeFilter>
 
   /** The number of the oldest record to keep, so that `maxEntries` are left; undefined to keep all. */
   private async oldestKept(sql: SqlTransaction, maxEntries: number): Promise<string | undefined> {
-    const table = this.database.table(this.table.table)
-    const [first] = await sql.all<{ seq: string }>(
-      `SELECT seq + 1 AS seq FROM ${table} ORDER BY seq DESC OFFSET $1 LIMIT 1`,
-      maxEntries,
-    )
+    const [first] = await sql.all<{ seq: string }>(this.statements.selectOldestKept, maxEntries)
     return first?.seq
   }
 
   async count(): Promise<number> {
     await this.whenIdle()
     return this.database.read(async (sql) => {
-      const [row] = await sql.all<{ n: string }>(
-        `SELECT count(*) AS n FROM ${this.database.table(this.table.table)}`,
-      )
+      const [row] = await sql.all<{ n: string }>(this.statements.count)
       return Number(row?.n)
     })
   }
@@ -217,10 +197,7 @@ export class PostgresSessions
   async get(id: string): Promise<CamelCased<typeof sessionSchema> | undefined> {
     await this.whenIdle()
     return this.database.read(async (sql) => {
-      const [row] = await sql.all<{ body: string }>(
-        `SELECT body FROM ${this.database.table('sessions')} WHERE session_id = $1 ORDER BY seq DESC LIMIT 1`,
-        toColumn(id),
-      )
+      const [row] = await sql.all<{ body: string }>(this.statements.selectSession, toColumn(id))
       return row && sessionCodec.decode(JSON.parse(row.body))
     })
   }

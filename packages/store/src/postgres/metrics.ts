@@ -1,8 +1,8 @@
 import { compareRows, compareText } from '../ordering.js'
 import type { MetricsRow, MetricsStore } from '../store.js'
-import { fromColumn, toColumn } from '../text.js'
+import { fromColumn, hashName, toColumn } from '../text.js'
 import type { PostgresDatabase } from './database.js'
-import { hashName } from './names.js'
+import { metricsStatements } from './statements/metrics.js'
 
 /** How many rows one statement writes or reads. */
 const BATCH_SIZE = 500
@@ -10,11 +10,11 @@ const BATCH_SIZE = 500
 /** Counters of periods. */
 export class PostgresMetrics implements MetricsStore {
   private readonly database: PostgresDatabase
-  private readonly table: string
+  private readonly statements: ReturnType<typeof metricsStatements>
 
   constructor(database: PostgresDatabase) {
     this.database = database
-    this.table = database.table('metrics')
+    this.statements = metricsStatements(database.table)
   }
 
   async save(rows: readonly MetricsRow[]): Promise<void> {
@@ -27,9 +27,7 @@ export class PostgresMetrics implements MetricsStore {
       await this.database.write(
         (sql) =>
           sql.run(
-            `INSERT INTO ${this.table} (start, key, series, node, data)
-              SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[])
-              ON CONFLICT (start, key) DO UPDATE SET data = excluded.data`,
+            this.statements.upsert,
             batch.map(([, { start }]) => start),
             batch.map(([key]) => key),
             batch.map(([, { series }]) => toColumn(series)),
@@ -44,8 +42,7 @@ export class PostgresMetrics implements MetricsStore {
   async load(range: { from: number; to: number; prefix?: string | undefined }): Promise<MetricsRow[]> {
     const rows = await this.database.read((sql) =>
       sql.all<{ series: string; start: string; node: string; data: string }>(
-        `SELECT series, start, node, data FROM ${this.table}
-          WHERE start >= $1 AND start < $2 AND starts_with(series, $3) ORDER BY start`,
+        this.statements.select,
         range.from,
         range.to,
         toColumn(range.prefix ?? ''),
@@ -62,6 +59,6 @@ export class PostgresMetrics implements MetricsStore {
   }
 
   expire(before: number): Promise<number> {
-    return this.database.write((sql) => sql.run(`DELETE FROM ${this.table} WHERE start < $1`, before))
+    return this.database.write((sql) => sql.run(this.statements.deleteOld, before))
   }
 }

@@ -2,6 +2,7 @@ import { DAY_MS } from '@holdfast/records'
 import type { PostgresDatabase } from './database.js'
 import { LOCKS } from './locks.js'
 import type { SqlTransaction } from './sql.js'
+import { partitionStatements } from './statements/journal.js'
 
 /** A partition with records at or after `from` and before `to`. */
 interface Partition {
@@ -14,6 +15,7 @@ interface Partition {
 export class Partitions {
   private readonly database: PostgresDatabase
   private readonly parent: keyof typeof LOCKS
+  private readonly statements: ReturnType<typeof partitionStatements>
   private readonly widthMs: number
   /** Numbers of the partitions that existed at the last check. */
   private readonly knownNumbers = new Set<number>()
@@ -21,6 +23,7 @@ export class Partitions {
   constructor(database: PostgresDatabase, parent: keyof typeof LOCKS, days: number) {
     this.database = database
     this.parent = parent
+    this.statements = partitionStatements(database.table, parent)
     this.widthMs = days * DAY_MS
   }
 
@@ -53,20 +56,14 @@ export class Partitions {
   }
 
   private async createPartition(sql: SqlTransaction, number: number): Promise<void> {
-    const parent = this.database.table(this.parent)
     const name = this.database.table(`${this.parent}_${number < 0 ? `before_${-number}` : number}`)
-    // ATTACH does not block writes to other partitions, as CREATE TABLE … PARTITION OF would.
-    await sql.run(`CREATE TABLE ${name} (LIKE ${parent} INCLUDING DEFAULTS)`)
-    await sql.run(
-      `ALTER TABLE ${parent} ATTACH PARTITION ${name}
-        FOR VALUES FROM (${number * this.widthMs}) TO (${(number + 1) * this.widthMs})`,
-    )
+    await sql.run(this.statements.create(name))
+    await sql.run(this.statements.attach(name, number * this.widthMs, (number + 1) * this.widthMs))
   }
 
   async list(sql: SqlTransaction): Promise<Partition[]> {
     const rows = await sql.all<{ name: string }>(
-      `SELECT relname AS name FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
-        WHERE inhparent = $1::regclass`,
+      this.statements.selectNames,
       this.database.table(this.parent),
     )
     return rows
@@ -102,15 +99,15 @@ export class Partitions {
       const [{ rows, last } = { rows: '0', last: null }] = await sql.all<{
         rows: string
         last: string | null
-      }>(`SELECT count(*) AS rows, max(seq) AS last FROM ${name}`)
+      }>(this.statements.count(name))
       if (isExpired || (keep !== undefined && (last === null || BigInt(last) < BigInt(keep)))) {
         // The parent is locked first, in the same order as by readers, so that there is no deadlock.
-        await sql.run(`LOCK TABLE ONLY ${this.database.table(this.parent)} IN ACCESS EXCLUSIVE MODE`)
-        await sql.run(`DROP TABLE ${name}`)
+        await sql.run(this.statements.lockParent)
+        await sql.run(this.statements.drop(name))
         deleted += Number(rows)
         this.knownNumbers.delete(from / this.widthMs)
-      } else if (keep !== undefined) deleted += await sql.run(`DELETE FROM ${name} WHERE seq < $1`, keep)
-      else deleted += await sql.run(`DELETE FROM ${name} WHERE time < $1`, before)
+      } else if (keep !== undefined) deleted += await sql.run(this.statements.deleteBefore(name, 'seq'), keep)
+      else deleted += await sql.run(this.statements.deleteBefore(name, 'time'), before)
     }
     return deleted
   }

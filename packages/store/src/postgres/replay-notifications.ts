@@ -2,9 +2,7 @@ import type { Clock } from 'holdfast'
 import { systemClock } from 'holdfast/internal'
 import type { PostgresDatabase } from './database.js'
 import type { PostgresClient } from './driver.js'
-
-/** The channel of notifications about replay requests. */
-export const requestsChannel = (schema: string): string => `holdfast_${schema}_requests`
+import { listenForRequests } from './statements/connection.js'
 
 /** The delay before a new attempt to listen. */
 const RECONNECT_DELAY_MS = 5000
@@ -61,7 +59,7 @@ export class ReplayNotifications {
     client.on('notification', () => this.notifyListeners())
     try {
       await client.connect()
-      await client.query(`LISTEN "${requestsChannel(this.database.address.schema)}"`)
+      await client.query(listenForRequests(this.database.address.schema))
     } catch (error) {
       // Not awaited, because a server that does not respond does not respond to this either.
       client.end().catch(() => {})

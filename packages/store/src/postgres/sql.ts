@@ -1,6 +1,8 @@
 import { isHoldfastError } from 'holdfast'
-import type { PooledClient, PostgresClient, PostgresRow, PostgresValue } from './driver.js'
+import type { PooledClient, PostgresClient, PostgresRow } from './driver.js'
 import { sqlState } from './failure.js'
+import { COMMIT, ROLLBACK } from './statements/connection.js'
+import type { PostgresValue } from './statements/parameters.js'
 
 /** The statements of a transaction. */
 export interface SqlTransaction {
@@ -19,7 +21,7 @@ export async function rollBack(client: PooledClient, error: unknown): Promise<Er
   // After an error of this store, or one that the server reported, the connection is still usable.
   if (sqlState(error) === undefined && !isHoldfastError(error)) return failure
   try {
-    await client.query('ROLLBACK')
+    await client.query(ROLLBACK)
     return undefined
   } catch {
     return failure
@@ -38,7 +40,7 @@ export function createSqlTransaction(
     onFinishing(value)
     const done = client.query(text, values)
     // After a failed statement, COMMIT only ends the transaction.
-    const committed = client.query('COMMIT')
+    const committed = client.query(COMMIT)
     committed.catch(() => {})
     const { rows } = firstResult(await done)
     await committed

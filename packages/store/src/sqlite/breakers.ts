@@ -1,7 +1,9 @@
 import type { BreakerSnapshot } from 'holdfast'
 import type { BreakerStore, StoredBreaker } from '../store.js'
 import { fromColumn, toColumn } from '../text.js'
-import type { SqliteRow, SqliteValue } from './driver.js'
+import type { SqliteRow } from './driver.js'
+import { DELETE_BREAKER, replaceBreaker, SELECT_BREAKERS } from './statements/breakers.js'
+import type { SqliteValue } from './statements/parameters.js'
 import type { WriteQueue } from './write-queue.js'
 
 const toSeconds = (ms: number | undefined): number | null => (ms === undefined ? null : ms / 1000)
@@ -108,26 +110,17 @@ export class SqliteBreakers implements BreakerStore {
   async save(snapshots: readonly StoredBreaker[]): Promise<void> {
     const rows = snapshots.map(toColumns)
     await this.writes.writeDeferred(() => {
-      for (const row of rows) {
-        const names = Object.keys(row)
-        this.writes.sql.run(
-          `INSERT OR REPLACE INTO circuit_breaker_states (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
-          ...Object.values(row),
-        )
-      }
+      for (const row of rows) this.writes.sql.run(replaceBreaker(Object.keys(row)), ...Object.values(row))
     })
   }
 
   load(): Promise<StoredBreaker[]> {
-    return this.writes.read(() =>
-      this.writes.sql.all('SELECT * FROM circuit_breaker_states ORDER BY rowid').map(fromRow),
-    )
+    return this.writes.read(() => this.writes.sql.all(SELECT_BREAKERS).map(fromRow))
   }
 
   async delete(ids: readonly string[]): Promise<void> {
     await this.writes.writeDeferred(() => {
-      for (const id of ids)
-        this.writes.sql.run('DELETE FROM circuit_breaker_states WHERE id = ?', toColumn(id))
+      for (const id of ids) this.writes.sql.run(DELETE_BREAKER, toColumn(id))
     })
   }
 }

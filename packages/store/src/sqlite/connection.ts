@@ -7,19 +7,23 @@ import {
   type SqliteDriverName,
   type SqliteRow,
   type SqliteStatement,
-  type SqliteValue,
 } from './driver.js'
 import { migrate } from './migrations.js'
 import { createFileIfMissing } from './new-file.js'
-
-/** How long SQLite itself waits for a lock before it returns BUSY. The event loop is blocked meanwhile. */
-const BUSY_TIMEOUT_MS = 4
-
-/** The size of the write-ahead log after which a checkpoint runs, in pages of 4 KiB. It limits how long a checkpoint takes. */
-const CHECKPOINT_PAGES = 1000
-
-/** The size of the page cache: enough that the changes of a transaction are written once, at its end. */
-const CACHE_KIB = 16_000
+import {
+  BEGIN_READ,
+  BEGIN_WRITE,
+  CHECKPOINT_AND_TRUNCATE,
+  COMMIT,
+  CONNECTION_SETTINGS,
+  DISABLE_WAL,
+  DO_NOT_FLUSH_COMMITS,
+  ENABLE_WAL,
+  FLUSH_COMMITS,
+  ROLLBACK,
+  SET_BUSY_TIMEOUT,
+} from './statements/connection.js'
+import type { SqliteValue } from './statements/parameters.js'
 
 /** A connection to one file. Everything is synchronous and throws the errors of the driver. */
 export class SqliteConnection {
@@ -40,13 +44,9 @@ export class SqliteConnection {
     createPrivateFile(file)
     const connection = new SqliteConnection(await openSqliteDriver(file, name), file)
     try {
-      connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+      connection.exec(SET_BUSY_TIMEOUT)
       connection.enableWal(file)
-      connection.exec('PRAGMA synchronous = FULL')
-      connection.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
-      connection.exec(`PRAGMA cache_size = -${CACHE_KIB}`)
-      // Deleted payloads must not stay readable in the file.
-      connection.exec('PRAGMA secure_delete = FAST')
+      for (const setting of CONNECTION_SETTINGS) connection.exec(setting)
       migrate(connection, file)
     } catch (error) {
       connection.close()
@@ -56,7 +56,7 @@ export class SqliteConnection {
   }
 
   private enableWal(file: string): void {
-    const { journal_mode: mode } = this.driver.prepare('PRAGMA journal_mode = WAL').get([]) ?? {}
+    const { journal_mode: mode } = this.driver.prepare(ENABLE_WAL).get([]) ?? {}
     if (mode !== 'wal')
       throw new HoldfastError(
         'STORE_UNAVAILABLE',
@@ -95,10 +95,10 @@ export class SqliteConnection {
   write<T>(work: () => T, isDurable: boolean): T {
     this.checkFileExists()
     if (isDurable !== this.isDurable) {
-      this.exec(`PRAGMA synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`)
+      this.exec(isDurable ? FLUSH_COMMITS : DO_NOT_FLUSH_COMMITS)
       this.isDurable = isDurable
     }
-    return this.transaction('BEGIN IMMEDIATE', work)
+    return this.transaction(BEGIN_WRITE, work)
   }
 
   /** SQLite continues to write to a deleted file, and the records would be lost. */
@@ -115,14 +115,14 @@ export class SqliteConnection {
 
   /** Runs work that sees one state of the file, although other processes may write meanwhile. */
   read<T>(work: () => T): T {
-    return this.transaction('BEGIN', work)
+    return this.transaction(BEGIN_READ, work)
   }
 
   private transaction<T>(begin: string, work: () => T): T {
     this.run(begin)
     try {
       const result = work()
-      this.run('COMMIT')
+      this.run(COMMIT)
       return result
     } catch (error) {
       this.rollBack()
@@ -132,7 +132,7 @@ export class SqliteConnection {
 
   private rollBack(): void {
     try {
-      this.exec('ROLLBACK')
+      this.exec(ROLLBACK)
     } catch {
       // After some errors SQLite has rolled back already.
     }
@@ -141,7 +141,7 @@ export class SqliteConnection {
   close(): void {
     try {
       // Referenced statements keep the file and its log open until they are garbage collected.
-      this.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+      this.exec(CHECKPOINT_AND_TRUNCATE)
     } catch {
       // The next connection reads the log.
     }
@@ -156,7 +156,7 @@ export class SqliteConnection {
    */
   private removeLogIfReplaced(): void {
     try {
-      if (this.isReplaced()) this.exec('PRAGMA journal_mode = DELETE')
+      if (this.isReplaced()) this.exec(DISABLE_WAL)
     } catch {
       // Another connection uses the log, or the log was removed and the replaced file cannot be written.
     }

@@ -1,19 +1,19 @@
 import type { DeadLetter } from '@holdfast/records'
+import { columnValues } from '../dead-letter-columns.js'
 import { isSamePayload } from '../payload.js'
 import type { Added } from '../store.js'
 import { hashOf, toColumn } from '../text.js'
 import type { SqliteConnection } from './connection.js'
+import { addToCount, findById, findByKey, insertProcessed } from './dead-letter-rows.js'
 import {
-  addToCount,
-  CHANGING_COLUMNS,
-  changingValues,
-  FIXED_COLUMNS,
-  findById,
-  findByKey,
-  fixedValues,
-  insertProcessed,
-} from './dead-letter-rows.js'
-import type { SqliteValue } from './driver.js'
+  COLUMNS,
+  COUNT_OPEN,
+  DELETE_AFTER,
+  insertEntries,
+  SELECT_KEYS,
+  SELECT_LAST_SEQ,
+} from './statements/dead-letters.js'
+import type { SqliteValue } from './statements/parameters.js'
 import type { WriteQueue } from './write-queue.js'
 
 /** How many entries, or characters of them, one job adds before other jobs get a turn. */
@@ -35,13 +35,10 @@ interface AddBatch {
   written: Promise<void>
 }
 
-const COLUMNS = [...CHANGING_COLUMNS, ...FIXED_COLUMNS]
-const ROW = `(${COLUMNS.map(() => '?').join(', ')})`
-/** An existing id is ignored. */
-const insertStatement = (rows: number) =>
-  `INSERT INTO dead_letters (${COLUMNS.join(', ')}) VALUES ${Array(rows).fill(ROW).join(', ')} ON CONFLICT DO NOTHING`
-const INSERT_ONE = insertStatement(1)
-const INSERT_MANY = insertStatement(ROWS_PER_INSERT)
+const COLUMN_LIST = Object.values(COLUMNS)
+const PAYLOAD_INDEX = COLUMN_LIST.indexOf(COLUMNS.original_payload)
+const INSERT_ONE = insertEntries(1)
+const INSERT_MANY = insertEntries(ROWS_PER_INSERT)
 
 /** Adds entries. All entries of one turn of the event loop are added by one job, and so in one transaction. */
 export class DeadLetterInserts {
@@ -56,7 +53,7 @@ export class DeadLetterInserts {
     const waiting = entries.map(
       (entry): PendingAdd => ({
         entry,
-        row: [...changingValues(entry, null), ...fixedValues(entry)],
+        row: columnValues(COLUMN_LIST, entry, null),
         maxEntries,
         result: undefined,
       }),
@@ -65,7 +62,7 @@ export class DeadLetterInserts {
     for (const one of waiting) {
       const batch = (this.batch ??= this.startBatch())
       batch.waiting.push(one)
-      batch.size += (one.row.at(-1) as string).length
+      batch.size += (one.row[PAYLOAD_INDEX] as string).length
       batches.add(batch.written)
       if (batch.waiting.length >= MAX_JOB.entries || batch.size >= MAX_JOB.size) this.batch = undefined
     }
@@ -89,9 +86,7 @@ export class DeadLetterInserts {
 }
 
 function insertAll(sql: SqliteConnection, waiting: readonly PendingAdd[]): void {
-  const { open } = sql.get<{ open: number | null }>(
-    "SELECT sum(entries) AS open FROM dead_letter_counts WHERE status <> 'completed'",
-  ) as { open: number | null }
+  const { open } = sql.get<{ open: number | null }>(COUNT_OPEN) as { open: number | null }
   const counts = new InsertCounts(open ?? 0)
   const keys = existingKeys(sql, waiting)
   let group: PendingAdd[] = []
@@ -114,10 +109,7 @@ function insertAll(sql: SqliteConnection, waiting: readonly PendingAdd[]): void 
 /** The idempotency keys that exist already. */
 function existingKeys(sql: SqliteConnection, waiting: readonly PendingAdd[]): Set<string> {
   const hashes = waiting.map(({ entry }) => hashOf(entry.idempotencyKey))
-  const rows = sql.all<{ key: string }>(
-    'SELECT idempotency_key AS key FROM dead_letters WHERE key_hash IN (SELECT value FROM json_each(?))',
-    JSON.stringify(hashes),
-  )
+  const rows = sql.all<{ key: string }>(SELECT_KEYS, JSON.stringify(hashes))
   return new Set(rows.map(({ key }) => key))
 }
 
@@ -132,11 +124,11 @@ function insertGroup(sql: SqliteConnection, group: readonly PendingAdd[], counts
 
 /** Inserts all entries, or none and returns false if one of the ids exists. */
 function tryInsertGroup(sql: SqliteConnection, group: readonly PendingAdd[]): boolean {
-  const { last } = sql.get<{ last: number | null }>('SELECT max(seq) AS last FROM dead_letters') as {
+  const { last } = sql.get<{ last: number | null }>(SELECT_LAST_SEQ) as {
     last: number | null
   }
   const inserted = sql.statement(INSERT_MANY).run(group.flatMap(({ row }) => row))
-  if (inserted > 0 && inserted < ROWS_PER_INSERT) sql.run('DELETE FROM dead_letters WHERE seq > ?', last ?? 0)
+  if (inserted > 0 && inserted < ROWS_PER_INSERT) sql.run(DELETE_AFTER, last ?? 0)
   return inserted === ROWS_PER_INSERT
 }
 

@@ -2,6 +2,7 @@ import type { DeadLetter, DeadLetterStatus } from '@holdfast/records'
 import { encodeCursor, parsePaging } from '../cursor.js'
 import { toQuery } from '../dead-letter-index.js'
 import { asCompleted, asSettled, isLeased, leaseStateOf, viewAt, withLease } from '../dead-letter-rules.js'
+import type { DeadLetterSelection } from '../dead-letter-selection.js'
 import { serializePayload } from '../payload.js'
 import type {
   Added,
@@ -14,9 +15,15 @@ import type {
 } from '../store.js'
 import { fromColumn, toColumn } from '../text.js'
 import { DeadLetterInserts } from './dead-letter-inserts.js'
-import { type DeadLetterSelection, type RowPosition, selectPositions } from './dead-letter-queries.js'
+import { readStats, selectPositions } from './dead-letter-queries.js'
 import { addToCount, findById, readEntries, replaceEntry, type StoredDeadLetter } from './dead-letter-rows.js'
-import { readStats } from './dead-letter-stats.js'
+import {
+  DELETE_ENTRY,
+  type RowPosition,
+  SELECT_PROCESSED,
+  SELECT_STATUS,
+  UPDATE_PAYLOAD,
+} from './statements/dead-letters.js'
 import { nextMacrotask, type WriteQueue } from './write-queue.js'
 
 /** How many entries are read, leased or deleted before the event loop gets a turn. */
@@ -170,9 +177,7 @@ export class SqliteDeadLetters implements DeadLetterStore {
   }
 
   isProcessed(id: string): Promise<boolean> {
-    return this.writes.read(
-      () => this.writes.sql.get('SELECT 1 FROM processed_ids WHERE dlq_id = ?', toColumn(id)) !== undefined,
-    )
+    return this.writes.read(() => this.writes.sql.get(SELECT_PROCESSED, toColumn(id)) !== undefined)
   }
 
   async purge(filter: Parameters<DeadLetterStore['purge']>[0], now: Date): Promise<number> {
@@ -196,11 +201,11 @@ export class SqliteDeadLetters implements DeadLetterStore {
   private deleteRows(positions: readonly RowPosition[]): number {
     const { sql } = this.writes
     for (const { seq } of positions) {
-      const row = sql.get<{ operation: string; status: DeadLetterStatus }>(
-        'SELECT operation_type AS operation, status FROM dead_letters WHERE seq = ?',
-        seq,
-      ) as { operation: string; status: DeadLetterStatus }
-      sql.run('DELETE FROM dead_letters WHERE seq = ?', seq)
+      const row = sql.get<{ operation: string; status: DeadLetterStatus }>(SELECT_STATUS, seq) as {
+        operation: string
+        status: DeadLetterStatus
+      }
+      sql.run(DELETE_ENTRY, seq)
       addToCount(sql, fromColumn(row.operation), row.status, -1)
     }
     return positions.length
@@ -212,12 +217,6 @@ export class SqliteDeadLetters implements DeadLetterStore {
 
   async rewrite(id: string, payload: unknown): Promise<void> {
     const text = serializePayload(payload)
-    await this.writes.write(() =>
-      this.writes.sql.run(
-        'UPDATE dead_letters SET original_payload = ? WHERE dlq_id = ?',
-        text,
-        toColumn(id),
-      ),
-    )
+    await this.writes.write(() => this.writes.sql.run(UPDATE_PAYLOAD, text, toColumn(id)))
   }
 }

@@ -1,7 +1,5 @@
 import { HoldfastError } from 'holdfast'
-
-/** A column value. Drivers must not get other types: one of them ends the process on a boolean. */
-export type SqliteValue = string | number | null | Uint8Array
+import type { SqliteValue } from './statements/parameters.js'
 
 export type SqliteRow = Record<string, SqliteValue>
 

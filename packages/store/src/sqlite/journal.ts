@@ -4,8 +4,7 @@ import { encodeCursor, parsePaging } from '../cursor.js'
 import { matchesFilter } from '../filters.js'
 import type { Journal, Page, PageOptions, SessionFilter, SessionJournal } from '../store.js'
 import { toColumn } from '../text.js'
-import type { SqliteValue } from './driver.js'
-import type { JournalTable, SqlCondition } from './journal-tables.js'
+import type { JournalTable } from './journal-tables.js'
 import { compressOldRows, expireRecords, SCAN_SIZE } from './retention.js'
 import {
   findRow,
@@ -16,6 +15,14 @@ import {
   recordsOf,
   writeRows,
 } from './rows.js'
+import {
+  countRecords,
+  SELECT_SESSION_SEQ,
+  type SqlCondition,
+  selectBounds,
+  selectRows,
+} from './statements/journal.js'
+import type { SqliteValue } from './statements/parameters.js'
 import { nextMacrotask, type WriteQueue } from './write-queue.js'
 
 interface TimeRangeFilter extends PageOptions {
@@ -153,18 +160,14 @@ export class SqliteJournal<S extends z.ZodType, F extends TimeRangeFilter>
     const { sql } = this.writes
     const { table, text } = this.table
     const found: [number, CamelCased<S>][] = []
-    const { low, high } = sql.get(
-      `SELECT (SELECT first FROM ${table} ORDER BY last LIMIT 1) AS low, (SELECT max(last) FROM ${table}) AS high`,
-    ) as { low: number | null; high: number }
+    const { low, high } = sql.get(selectBounds(table)) as { low: number | null; high: number }
     if (low === null) return { found, edge: undefined }
     const from = isNewestFirst
       ? Math.max(low, Math.min(edge ?? high + 1, high + 1) - SCAN_SIZE)
       : Math.max(low, (edge ?? 0) + 1)
     const to = isNewestFirst ? Math.min(edge ?? high + 1, high + 1) : Math.min(high + 1, from + SCAN_SIZE)
     const rows = sql.all<JournalRow & Record<string, SqliteValue>>(
-      `SELECT first, last, body FROM ${table} WHERE last >= ? AND last < ? AND first < ?
-       ${conditions.map(([condition]) => `AND ${condition} `).join('')}
-       ORDER BY last ${isNewestFirst ? 'DESC' : 'ASC'} LIMIT ${ROWS_PER_READ}`,
+      selectRows(table, conditions, isNewestFirst, ROWS_PER_READ),
       from,
       to + MAX_ROW_RECORDS,
       to,
@@ -202,11 +205,10 @@ export class SqliteJournal<S extends z.ZodType, F extends TimeRangeFilter>
       const at: number = from
       const part = await this.writes.read(
         () =>
-          this.writes.sql.get(
-            `SELECT sum(entries) AS n, max(last) AS last FROM
-              (SELECT entries, last FROM ${table} WHERE last > ? ORDER BY last LIMIT ${ROWS_PER_COUNT})`,
-            at,
-          ) as { n: number | null; last: number | null },
+          this.writes.sql.get(countRecords(table, ROWS_PER_COUNT), at) as {
+            n: number | null
+            last: number | null
+          },
       )
       sum += part.n ?? 0
       from = part.last ?? undefined
@@ -237,11 +239,7 @@ export class SqliteSessions
   get(id: string): Promise<CamelCased<typeof sessionSchema> | undefined> {
     return this.writes.read(() => {
       const { sql } = this.writes
-      const { seq } =
-        sql.get<{ seq: number }>(
-          'SELECT max(seq) AS seq FROM session_ids WHERE session_id = ?',
-          toColumn(id),
-        ) ?? {}
+      const { seq } = sql.get<{ seq: number }>(SELECT_SESSION_SEQ, toColumn(id)) ?? {}
       const row = seq == null ? undefined : findRow(sql, 'sessions', seq)
       const wire = row && this.recordsOf(row)[(seq as number) - row.first]
       return wire == null ? undefined : this.table.text.revive(wire)

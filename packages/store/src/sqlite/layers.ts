@@ -1,22 +1,16 @@
+import { fromLayerRow, type LayerRow, serializeLayer, toLayerColumns } from '../layer-rows.js'
 import type { LayerStore, LayerVersion } from '../store.js'
-import { fromColumn, toColumn } from '../text.js'
+import {
+  DELETE_OLD_LAYERS,
+  INSERT_LAYER,
+  SELECT_LATEST_LAYER,
+  SELECT_LATEST_VERSION,
+  SELECT_LAYERS,
+  UPDATE_LAYER,
+} from './statements/layers.js'
 import type { WriteQueue } from './write-queue.js'
 
-interface SqliteLayerRow {
-  version: number
-  changed_by: string
-  reason: string | null
-  at: string
-  layer: string
-}
-
-const fromRow = (row: SqliteLayerRow): LayerVersion => ({
-  version: row.version,
-  by: fromColumn(row.changed_by),
-  ...(row.reason === null ? {} : { reason: fromColumn(row.reason) }),
-  at: new Date(row.at),
-  layer: JSON.parse(row.layer) as unknown,
-})
+const fromRow = (row: LayerRow): LayerVersion => fromLayerRow(row, new Date(row.at))
 
 /** Versions of the live changes. */
 export class SqliteLayers implements LayerStore {
@@ -28,50 +22,32 @@ export class SqliteLayers implements LayerStore {
 
   latest(): Promise<LayerVersion | undefined> {
     return this.writes.read(() => {
-      const row = this.writes.sql.get<SqliteLayerRow>(
-        'SELECT * FROM config_layers ORDER BY version DESC LIMIT 1',
-      )
+      const row = this.writes.sql.get<LayerRow>(SELECT_LATEST_LAYER)
       return row && fromRow(row)
     })
   }
 
   history(): Promise<LayerVersion[]> {
-    return this.writes.read(() =>
-      this.writes.sql.all<SqliteLayerRow>('SELECT * FROM config_layers ORDER BY version DESC').map(fromRow),
-    )
+    return this.writes.read(() => this.writes.sql.all<LayerRow>(SELECT_LAYERS).map(fromRow))
   }
 
-  append({ by, reason, at, layer }: LayerVersion, after: number): Promise<boolean> {
-    const text = JSON.stringify(layer ?? null)
+  append(version: LayerVersion, after: number): Promise<boolean> {
+    const { changed_by, reason, layer } = toLayerColumns(version)
     return this.writes.write(() => {
       const { sql } = this.writes
-      const newest = sql.get<{ version: number | null }>('SELECT max(version) AS version FROM config_layers')
+      const newest = sql.get<{ version: number | null }>(SELECT_LATEST_VERSION)
       if ((newest?.version ?? 0) !== after) return false
-      sql.run(
-        'INSERT INTO config_layers VALUES (?, ?, ?, ?, ?)',
-        after + 1,
-        toColumn(by),
-        reason === undefined ? null : toColumn(reason),
-        at.toISOString(),
-        text,
-      )
+      sql.run(INSERT_LAYER, after + 1, changed_by, reason, version.at.toISOString(), layer)
       return true
     })
   }
 
   expire(maxEntries: number): Promise<number> {
-    return this.writes.writeDeferred(() =>
-      this.writes.sql.run(
-        'DELETE FROM config_layers WHERE version <= (SELECT max(version) FROM config_layers) - ?',
-        maxEntries,
-      ),
-    )
+    return this.writes.writeDeferred(() => this.writes.sql.run(DELETE_OLD_LAYERS, maxEntries))
   }
 
   async rewrite(version: number, layer: unknown): Promise<void> {
-    const text = JSON.stringify(layer ?? null)
-    await this.writes.write(() =>
-      this.writes.sql.run('UPDATE config_layers SET layer = ? WHERE version = ?', text, version),
-    )
+    const text = serializeLayer(layer)
+    await this.writes.write(() => this.writes.sql.run(UPDATE_LAYER, text, version))
   }
 }

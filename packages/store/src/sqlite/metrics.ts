@@ -1,10 +1,13 @@
 import { compareRows } from '../ordering.js'
 import type { MetricsRow, MetricsStore } from '../store.js'
 import { fromColumn, toColumn } from '../text.js'
+import {
+  DELETE_OLD_METRICS,
+  METRICS_BATCH_SIZE,
+  SELECT_METRICS,
+  UPSERT_METRICS_ROW,
+} from './statements/metrics.js'
 import { nextMacrotask, type WriteQueue } from './write-queue.js'
-
-/** How many rows are written, read or deleted before the event loop gets a turn. */
-const BATCH_SIZE = 500
 
 interface StoredMetricsRow {
   series: string
@@ -12,17 +15,6 @@ interface StoredMetricsRow {
   node: string
   data: string
 }
-
-const UPSERT_ROW = `INSERT INTO metrics VALUES (?, ?, ?, ?)
-  ON CONFLICT DO UPDATE SET data = excluded.data`
-
-/** Rows of a range after a given row, sorted by key. */
-const SELECT_RANGE = `SELECT * FROM metrics
-  WHERE (series, start, node) > (?, ?, ?) AND series < ? AND start >= ? AND start < ?
-  ORDER BY series, start, node LIMIT ${BATCH_SIZE}`
-
-const DELETE_OLD = `DELETE FROM metrics WHERE (series, start, node) IN
-  (SELECT series, start, node FROM metrics WHERE start < ? ORDER BY start LIMIT ${BATCH_SIZE})`
 
 /** Counters of periods. */
 export class SqliteMetrics implements MetricsStore {
@@ -40,11 +32,11 @@ export class SqliteMetrics implements MetricsStore {
       JSON.stringify(data ?? null),
     ])
     const saved: Promise<void>[] = []
-    for (let at = 0; at < stored.length; at += BATCH_SIZE) {
-      const slice = stored.slice(at, at + BATCH_SIZE)
+    for (let at = 0; at < stored.length; at += METRICS_BATCH_SIZE) {
+      const slice = stored.slice(at, at + METRICS_BATCH_SIZE)
       saved.push(
         this.writes.writeDeferred(() => {
-          const statement = this.writes.sql.statement(UPSERT_ROW)
+          const statement = this.writes.sql.statement(UPSERT_METRICS_ROW)
           for (const row of slice) statement.run(row)
         }),
       )
@@ -64,7 +56,7 @@ export class SqliteMetrics implements MetricsStore {
     ) {
       const { series, start, node }: StoredMetricsRow = last
       const slice: StoredMetricsRow[] = await this.writes.read(() =>
-        this.writes.sql.all<StoredMetricsRow>(SELECT_RANGE, series, start, node, end, from, to),
+        this.writes.sql.all<StoredMetricsRow>(SELECT_METRICS, series, start, node, end, from, to),
       )
       for (const row of slice)
         rows.push({
@@ -73,7 +65,7 @@ export class SqliteMetrics implements MetricsStore {
           node: fromColumn(row.node),
           data: JSON.parse(row.data),
         })
-      last = slice.length < BATCH_SIZE ? undefined : slice.at(-1)
+      last = slice.length < METRICS_BATCH_SIZE ? undefined : slice.at(-1)
       if (last !== undefined) await nextMacrotask()
     }
     return rows.sort((a, b) => a.start - b.start || compareRows(a, b))
@@ -81,9 +73,9 @@ export class SqliteMetrics implements MetricsStore {
 
   async expire(before: number): Promise<number> {
     for (let deleted = 0; ; ) {
-      const batch = await this.writes.writeDeferred(() => this.writes.sql.run(DELETE_OLD, before))
+      const batch = await this.writes.writeDeferred(() => this.writes.sql.run(DELETE_OLD_METRICS, before))
       deleted += batch
-      if (batch < BATCH_SIZE) return deleted
+      if (batch < METRICS_BATCH_SIZE) return deleted
     }
   }
 }

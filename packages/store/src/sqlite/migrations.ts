@@ -1,34 +1,37 @@
 import { HoldfastError } from 'holdfast'
 import type { SqliteConnection } from './connection.js'
-import { MIGRATION_1, MIGRATION_3 } from './schema.js'
-import { MIGRATION_2 } from './schema-journals.js'
-
-/** The migrations from each version to the next. The list is append-only, because a file can have any version. */
-const MIGRATIONS: readonly string[] = [MIGRATION_1, MIGRATION_2, MIGRATION_3]
+import {
+  COUNT_SCHEMA_OBJECTS,
+  GET_APPLICATION_ID,
+  GET_SCHEMA_VERSION,
+  MIGRATIONS,
+  setApplicationId,
+  setSchemaVersion,
+} from './statements/schema.js'
 
 /** Marks files of this store: "Hold" in ASCII. */
 const APPLICATION_ID = 0x486f6c64
 
 const readPragma = (connection: SqliteConnection, pragma: string): number =>
-  Number(Object.values(connection.get(`PRAGMA ${pragma}`) ?? {})[0])
+  Number(Object.values(connection.get(pragma) ?? {})[0])
 
 /** Runs the missing migrations in one transaction. A second process finds them done. */
 export function migrate(connection: SqliteConnection, file: string): void {
   // In a transaction, because another process may be migrating the file at the same time.
   if (connection.read(() => isCurrent(connection, file))) return
   connection.write(() => {
-    const version = readPragma(connection, 'user_version')
+    const version = readPragma(connection, GET_SCHEMA_VERSION)
     if (isCurrent(connection, file)) return
     for (const sql of MIGRATIONS.slice(version)) connection.exec(sql)
-    connection.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
-    connection.exec(`PRAGMA user_version = ${MIGRATIONS.length}`)
+    connection.exec(setApplicationId(APPLICATION_ID))
+    connection.exec(setSchemaVersion(MIGRATIONS.length))
   }, true)
 }
 
 function isCurrent(connection: SqliteConnection, file: string): boolean {
-  const application = readPragma(connection, 'application_id')
-  const version = readPragma(connection, 'user_version')
-  const tables = connection.get<{ n: number }>('SELECT count(*) AS n FROM sqlite_schema')?.n ?? 0
+  const application = readPragma(connection, GET_APPLICATION_ID)
+  const version = readPragma(connection, GET_SCHEMA_VERSION)
+  const tables = connection.get<{ n: number }>(COUNT_SCHEMA_OBJECTS)?.n ?? 0
   if (application !== APPLICATION_ID && tables > 0)
     throw new HoldfastError(
       'STORE_UNAVAILABLE',

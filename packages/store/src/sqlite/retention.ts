@@ -1,7 +1,6 @@
 import { promisify } from 'node:util'
 import { deflateRaw } from 'node:zlib'
 import type { SqliteConnection } from './connection.js'
-import type { SqliteValue } from './driver.js'
 import {
   type AnyJournalTable,
   COMPRESSED_CHUNK_SIZE,
@@ -9,6 +8,17 @@ import {
   type JournalRow,
   removeFromRow,
 } from './rows.js'
+import {
+  deleteRowsBetween,
+  insertRow,
+  selectLastNumber,
+  selectNewestFirst,
+  selectRowsBelow,
+  selectRowsWithOlder,
+  selectUncompressed,
+  selectWholeRows,
+} from './statements/journal.js'
+import type { SqliteValue } from './statements/parameters.js'
 import { nextMacrotask, type WriteQueue } from './write-queue.js'
 
 const deflate = promisify(deflateRaw)
@@ -51,10 +61,7 @@ async function deleteBeyond(
   for (let edge = Number.MAX_SAFE_INTEGER; ; ) {
     const at = edge
     const rows = await writes.read(() =>
-      writes.sql.all<{ last: number; entries: number }>(
-        `SELECT last, entries FROM ${table} WHERE last < ? ORDER BY last DESC LIMIT ${ROWS_PER_STEP}`,
-        at,
-      ),
+      writes.sql.all<{ last: number; entries: number }>(selectNewestFirst(table, ROWS_PER_STEP), at),
     )
     for (const { last, entries } of rows) {
       if (entries <= left) {
@@ -66,7 +73,7 @@ async function deleteBeyond(
       const removed = await writes.writeDeferred(() =>
         removeFromRow(writes.sql, journal, last, (_, index) => index < keepCount),
       )
-      return removed + (await deleteMatching(writes, journal, 'last < ?1', last))
+      return removed + (await deleteBelow(writes, journal, 'last', last))
     }
     if (rows.length < ROWS_PER_STEP) return 0
     await nextMacrotask()
@@ -76,15 +83,11 @@ async function deleteBeyond(
 /** Deletes records older than a time. All rows are checked, because a clock that was set back leaves old records among newer ones. */
 async function deleteBefore(writes: WriteQueue, journal: AnyJournalTable, before: number): Promise<number> {
   const { table } = journal
-  let deleted = await deleteMatching(writes, journal, 'newest < ?1', before)
+  let deleted = await deleteBelow(writes, journal, 'newest', before)
   for (let from: number | undefined = 0; from !== undefined; ) {
     const at: number = from
     const mixed: { last: number }[] = await writes.read(() =>
-      writes.sql.all(
-        `SELECT last FROM ${table} WHERE last > ? AND oldest < ? ORDER BY last LIMIT ${ROWS_PER_STEP}`,
-        at,
-        before,
-      ),
+      writes.sql.all(selectRowsWithOlder(table, ROWS_PER_STEP), at, before),
     )
     for (const { last } of mixed)
       deleted += await writes.writeDeferred(() =>
@@ -96,14 +99,14 @@ async function deleteBefore(writes: WriteQueue, journal: AnyJournalTable, before
   return deleted
 }
 
-/** Deletes all rows that match a condition. */
-async function deleteMatching(
+/** Deletes all rows in which the column is below a value. */
+async function deleteBelow(
   writes: WriteQueue,
   journal: AnyJournalTable,
-  condition: string,
+  column: 'last' | 'newest',
   value: number,
 ): Promise<number> {
-  const find = `SELECT last, entries FROM ${journal.table} WHERE ${condition} ORDER BY last LIMIT ${ROWS_PER_STEP}`
+  const find = selectRowsBelow(journal.table, column, ROWS_PER_STEP)
   const rows = () => writes.sql.all<{ last: number; entries: number }>(find, value)
   for (let deleted = 0; ; ) {
     // Checked with a read first, because it does not need the write lock.
@@ -143,15 +146,11 @@ function replaceWithChunk(
   const { table, columns, greatest } = journal
   const first = (chunk[0] as JournalRow).first
   const { last } = chunk.at(-1) as JournalRow
-  const rows = sql.all<Record<string, SqliteValue>>(
-    `SELECT * FROM ${table} WHERE last >= ? AND last <= ? ORDER BY last`,
-    first,
-    last,
-  )
+  const rows = sql.all<Record<string, SqliteValue>>(selectWholeRows(table), first, last)
   if (rows.length !== chunk.length || rows.some((row, i) => row.body !== chunk[i]?.body)) return
   const all = (column: string) => rows.map((row) => row[column])
   const sets = columns.map((column) => new Set(all(column).flatMap((stored) => JSON.parse(String(stored)))))
-  sql.run(`DELETE FROM ${table} WHERE last >= ? AND last <= ?`, first, last)
+  sql.run(deleteRowsBetween(table), first, last)
   const values: SqliteValue[] = [
     last,
     first,
@@ -162,15 +161,14 @@ function replaceWithChunk(
     ...sets.map((set) => JSON.stringify([...set])),
     body,
   ]
-  sql.run(`INSERT INTO ${table} VALUES (${values.map(() => '?').join(', ')})`, ...values)
+  sql.run(insertRow(table, values.length), ...values)
 }
 
 /** The oldest uncompressed rows with consecutive numbers; none if they are too few for a chunk. */
 function oldChunk(sql: SqliteConnection, table: string): JournalRow[] {
-  const newest = sql.get<{ last: number | null }>(`SELECT max(last) AS last FROM ${table}`)?.last ?? 0
+  const newest = sql.get<{ last: number | null }>(selectLastNumber(table))?.last ?? 0
   const rows = sql.all<JournalRow & Record<string, SqliteValue>>(
-    `SELECT first, last, body FROM ${table}
-      WHERE last <= ? AND typeof(body) = 'text' ORDER BY last LIMIT ${COMPRESSED_CHUNK_SIZE}`,
+    selectUncompressed(table, COMPRESSED_CHUNK_SIZE),
     newest - MIN_UNCOMPRESSED,
   )
   const chunk: JournalRow[] = []

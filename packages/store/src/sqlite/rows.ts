@@ -3,8 +3,19 @@ import { type CamelCased, expandDeltas } from '@holdfast/records'
 import type { z } from 'zod'
 import { toColumn } from '../text.js'
 import type { SqliteConnection } from './connection.js'
-import type { SqliteValue } from './driver.js'
 import type { JournalTable } from './journal-tables.js'
+import {
+  DELETE_SESSION_ID,
+  DELETE_SESSION_IDS,
+  deleteRow,
+  insertRow,
+  insertSessionIdRows,
+  SELECT_NEWEST_SEQ,
+  SELECT_SESSION_IDS,
+  selectRowFrom,
+  updateRow,
+} from './statements/journal.js'
+import type { SqliteValue } from './statements/parameters.js'
 
 // oxlint-disable-next-line no-explicit-any -- the type of the records is not used here
 export type AnyJournalTable = JournalTable<any, any>
@@ -28,15 +39,8 @@ export const COMPRESSED_CHUNK_SIZE = 256
 /** The largest number of records in any row. */
 export const MAX_ROW_RECORDS = COMPRESSED_CHUNK_SIZE + MAX_RECORDS_PER_ROW
 
-/** The number of the newest record, even if it has been deleted. */
-const SELECT_NEWEST_SEQ = 'SELECT seq FROM sqlite_sequence WHERE name = ?'
-
 /** How many ids one statement inserts, because a statement costs more than a row. */
 const IDS_PER_INSERT = 16
-
-/** Deletes the ids of the sessions in a row. */
-const DELETE_SESSION_IDS =
-  'DELETE FROM session_ids WHERE session_id IN (SELECT value FROM json_each(?)) AND seq BETWEEN ? AND ?'
 
 /** Records that become one row. Each is serialized when it is added, and only its text is kept. */
 export class RowDraft<S extends z.ZodType> {
@@ -111,8 +115,7 @@ export function writeRows<S extends z.ZodType>(
   drafts: readonly RowDraft<S>[],
 ): number {
   const start = (sql.get<{ seq: number }>(SELECT_NEWEST_SEQ, table)?.seq ?? 0) + 1
-  const placeholders = Array(6 + (greatest ? 1 : 0) + columns.length).fill('?')
-  const statement = sql.statement(`INSERT INTO ${table} VALUES (${placeholders.join(', ')})`)
+  const statement = sql.statement(insertRow(table, 6 + (greatest ? 1 : 0) + columns.length))
   let first = start
   for (const draft of drafts) {
     if (draft.entries === 0) continue // its only record could not be written
@@ -125,9 +128,8 @@ export function writeRows<S extends z.ZodType>(
 /** Inserts the ids of sessions whose record numbers begin at `first`. */
 export function insertSessionIds(sql: SqliteConnection, sessionIds: readonly string[], first: number): void {
   const ids = sessionIds.map(toColumn)
-  const into = 'INSERT OR REPLACE INTO session_ids VALUES '
-  const many = sql.statement(into + Array(IDS_PER_INSERT).fill('(?, ?)').join(', '))
-  const one = sql.statement(`${into}(?, ?)`)
+  const many = sql.statement(insertSessionIdRows(IDS_PER_INSERT))
+  const one = sql.statement(insertSessionIdRows(1))
   let at = 0
   for (; at + IDS_PER_INSERT <= ids.length; at += IDS_PER_INSERT)
     many.run(
@@ -146,10 +148,7 @@ export function recordsOf({ body }: { body: string | Uint8Array }): unknown[] {
 
 /** The row with a record; undefined if there is none. */
 export function findRow(sql: SqliteConnection, table: string, seq: number): JournalRow | undefined {
-  const row = sql.get<JournalRow & Record<string, SqliteValue>>(
-    `SELECT first, last, body FROM ${table} WHERE last >= ? ORDER BY last LIMIT 1`,
-    seq,
-  )
+  const row = sql.get<JournalRow & Record<string, SqliteValue>>(selectRowFrom(table), seq)
   return row !== undefined && row.first <= seq ? row : undefined
 }
 
@@ -161,14 +160,11 @@ export function deleteRows(
 ): void {
   for (const last of lasts) {
     if (table === 'sessions') {
-      const row = sql.get<{ first: number; ids: string }>(
-        'SELECT first, session_ids AS ids FROM sessions WHERE last = ?',
-        last,
-      )
+      const row = sql.get<{ first: number; ids: string }>(SELECT_SESSION_IDS, last)
       const ids = JSON.parse(row?.ids ?? '[]') as string[]
       sql.run(DELETE_SESSION_IDS, JSON.stringify(ids.map(toColumn)), row?.first ?? last, last)
     }
-    sql.run(`DELETE FROM ${table} WHERE last = ?`, last)
+    sql.run(deleteRow(table), last)
   }
 }
 
@@ -197,18 +193,14 @@ export function removeFromRow(
     records[i] = null
     deleted++
     if (table === 'sessions')
-      sql.run(
-        'DELETE FROM session_ids WHERE session_id = ? AND seq = ?',
-        toColumn((record as { sessionId: string }).sessionId),
-        row.first + i,
-      )
+      sql.run(DELETE_SESSION_ID, toColumn((record as { sessionId: string }).sessionId), row.first + i)
   }
   if (deleted === 0) return 0
   if (times.length === 0) deleteRows(sql, journal, [last])
   else {
     const body = JSON.stringify(records)
     sql.run(
-      `UPDATE ${table} SET entries = ?, oldest = ?, newest = ?, body = ? WHERE last = ?`,
+      updateRow(table),
       times.length,
       Math.min(...times),
       Math.max(...times),

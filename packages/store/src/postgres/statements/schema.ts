@@ -1,3 +1,5 @@
+import type { QualifyTable } from './parameters.js'
+
 /** The sequence, table and index of a journal. */
 const createJournal = (schema: string, name: string, columns: string) => `
   CREATE SEQUENCE "${schema}"."${name}_seq";
@@ -13,7 +15,7 @@ const createJournal = (schema: string, name: string, columns: string) => `
  * Version 1. Times are epoch milliseconds. Names can have any length and an index entry cannot, so hashes of names are indexed.
  * Values of users are text and not jsonb, because jsonb rejects some valid JSON.
  */
-export const migration1 = (schema: string): string => `
+const migration1 = (schema: string): string => `
   ${createJournal(
     schema,
     'sessions',
@@ -76,3 +78,33 @@ export const migration1 = (schema: string): string => `
   );
   CREATE TABLE "${schema}".named_values (id uuid PRIMARY KEY, key text COLLATE "C" NOT NULL, value text NOT NULL);
 `
+
+/** A migration of the schema from one version to the next. */
+interface SchemaMigration {
+  sql(schema: string): string
+  /**
+   * The oldest schema version that a release must support to use the result. A migration that only adds (a table, an index, a
+   * nullable column) keeps the previous value, so that old and new releases run side by side.
+   */
+  oldest: number
+}
+
+/** The list is append-only, because a schema can have any version. */
+export const MIGRATIONS: readonly SchemaMigration[] = [{ sql: migration1, oldest: 1 }]
+
+export const SELECT_SCHEMA = 'SELECT 1 FROM pg_namespace WHERE nspname = $1'
+
+export const createSchema = (schema: string): string => `CREATE SCHEMA "${schema}"`
+
+/** Values: the schema and the name of a table. */
+export const SELECT_TABLE = 'SELECT 1 FROM pg_tables WHERE schemaname = $1 AND tablename = $2'
+
+export function migrationStatements(tableName: QualifyTable) {
+  const table = tableName('migrations')
+  return {
+    createTable: `CREATE TABLE IF NOT EXISTS ${table}
+      (version integer PRIMARY KEY, oldest integer NOT NULL, at timestamptz NOT NULL DEFAULT now())`,
+    insert: `INSERT INTO ${table} (version, oldest) VALUES ($1, $2)`,
+    selectLatest: `SELECT version, oldest FROM ${table} ORDER BY version DESC LIMIT 1`,
+  }
+}

@@ -1,3 +1,5 @@
+import { MIGRATION_2 } from './schema-journals.js'
+
 /** The two tables of a journal: the columns by which records are found, and the records themselves, several per row. */
 const createJournal = (name: string, columns: string) => `
   CREATE TABLE ${name} (
@@ -9,7 +11,7 @@ const createJournal = (name: string, columns: string) => `
   CREATE TABLE ${name}_bodies (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, body NOT NULL);`
 
 /** Version 1. Times are epoch milliseconds unless a comment says otherwise. */
-export const MIGRATION_1 = `
+const MIGRATION_1 = `
   ${createJournal(
     'sessions',
     'session_id TEXT, operation TEXT, subsystem TEXT, correlation_id TEXT, success INTEGER, policy_ids TEXT',
@@ -86,8 +88,19 @@ export const MIGRATION_1 = `
 `
 
 /** Version 3: columns for restoring a breaker, in addition to those that other programs know. */
-export const MIGRATION_3 = `
+const MIGRATION_3 = `
   ALTER TABLE circuit_breaker_states ADD COLUMN window_json TEXT;
   ALTER TABLE circuit_breaker_states ADD COLUMN open_duration REAL;
   ALTER TABLE circuit_breaker_states ADD COLUMN unchanged INTEGER;
 `
+
+/** The migrations from each version to the next. The list is append-only, because a file can have any version. */
+export const MIGRATIONS: readonly string[] = [MIGRATION_1, MIGRATION_2, MIGRATION_3]
+
+export const COUNT_SCHEMA_OBJECTS = 'SELECT count(*) AS n FROM sqlite_schema'
+
+export const GET_APPLICATION_ID = 'PRAGMA application_id'
+export const setApplicationId = (id: number): string => `PRAGMA application_id = ${id}`
+
+export const GET_SCHEMA_VERSION = 'PRAGMA user_version'
+export const setSchemaVersion = (version: number): string => `PRAGMA user_version = ${version}`
