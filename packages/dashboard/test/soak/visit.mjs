@@ -1,15 +1,15 @@
-// How quick the page is: a first visit with nothing cached, and scrolling through 10,000 breakers. On loopback, by the
-// browser's own marks. `node packages/dashboard/soak/visit.mjs` says it at once, `npm run test:soak` besides the rest.
-import { launch } from '../test/browser.mjs'
-import { openTestServer } from '../test/test-server.mjs'
+// Measures how fast the page is: a first visit with an empty cache, and scrolling through 10,000 breakers. The times are those of the
+// browser, over loopback. Run it alone with `node packages/dashboard/test/soak/visit.mjs`, or as a part of `npm run test:soak`.
+import { launch } from '../browser.mjs'
+import { openTestServer } from '../test-server.mjs'
 
 /** @typedef {import('playwright-core').Browser} Browser */
 
 const VISITS = 9
 const BREAKERS = 10_000
 
-/** Runs in the page before anything else: marks when the view has its numbers, and keeps long tasks and shifts of layout. */
-function watch() {
+/** Runs in the page before its own scripts: marks when the numbers are shown, and records long tasks and layout shifts. */
+function observePage() {
   const seen = { long: /** @type {{ end: number, length: number }[]} */ ([]), shift: 0 }
   Object.assign(globalThis, { seen })
   new PerformanceObserver((list) => {
@@ -27,8 +27,8 @@ function watch() {
   }).observe(document, { childList: true, subtree: true, attributes: true })
 }
 
-/** What the page's marks say of a visit, in ms and bytes. */
-function marks() {
+/** Returns the measurements of a visit, in milliseconds and bytes. */
+function readMeasurements() {
   const { seen } = /** @type {{ seen: { long: { end: number }[], shift: number } }} */ (
     /** @type {unknown} */ (globalThis)
   )
@@ -38,7 +38,7 @@ function marks() {
   )
   const filled = performance.getEntriesByName('filled')[0]?.startTime ?? Number.NaN
   const painted = performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0
-  // It answers once its script has run and what it drew is seen, and nothing keeps it busy.
+  // The page is interactive when its script has run, its first content is painted and no long task is running.
   const busy = seen.long.filter(({ end }) => end <= filled).map(({ end }) => end)
   return {
     interactive: Math.max(visit?.domContentLoadedEventEnd ?? Number.NaN, painted, ...busy),
@@ -51,7 +51,7 @@ function marks() {
   }
 }
 
-/** Scrolls down so many pixels a frame, and keeps how long each frame was. @param {number} pixels */
+/** Scrolls down by a number of pixels per frame. Returns the duration of each frame. @param {number} pixels */
 async function scroll(pixels) {
   const rows = /** @type {HTMLElement} */ (document.querySelector('.rows'))
   const { seen } = /** @type {{ seen: { long: { length: number }[] } }} */ (
@@ -77,57 +77,57 @@ const quantile = (values, share) =>
 
 /** @param {Browser} browser */
 async function firstVisits(browser) {
-  const house = await openTestServer({ past: true })
+  const server = await openTestServer({ past: true })
   const visits = []
   try {
     for (let n = 0; n < VISITS; n++) {
       const context = await browser.newContext({ locale: 'en-GB', viewport: { width: 1280, height: 900 } })
       const page = await context.newPage()
-      await page.addInitScript(watch)
-      await page.goto(house.url)
+      await page.addInitScript(observePage)
+      await page.goto(server.url)
       await page.locator('.tiles:not(.blank)').waitFor()
       await page.locator('.chart canvas').waitFor()
-      visits.push(await page.evaluate(marks))
+      visits.push(await page.evaluate(readMeasurements))
       await context.close()
     }
   } finally {
-    await house.close()
+    await server.close()
   }
   return visits
 }
 
 /** @param {Browser} browser */
 async function scrollMany(browser) {
-  const house = await openTestServer({ breakers: BREAKERS, quiet: true })
+  const server = await openTestServer({ breakers: BREAKERS, quiet: true })
   const context = await browser.newContext({ locale: 'en-GB', viewport: { width: 1280, height: 900 } })
   try {
     const page = await context.newPage()
-    await page.addInitScript(watch)
-    await page.goto(`${house.url}/breakers`)
+    await page.addInitScript(observePage)
+    await page.goto(`${server.url}/breakers`)
     await page.getByRole('region', { name: /^10,\d+ breakers$/ }).waitFor()
     await page.locator('.pulse.live').waitFor()
-    // As a wheel does, and as one who drags the bar from the top to the bottom.
+    // Once in the steps of a mouse wheel, and once from the top to the bottom, as by dragging the scroll bar.
     return [
-      { how: 'by the wheel', ...(await page.evaluate(scroll, 120)) },
-      { how: 'by the bar', ...(await page.evaluate(scroll, (BREAKERS * 46) / 120)) },
+      { how: 'with the wheel', ...(await page.evaluate(scroll, 120)) },
+      { how: 'with the scroll bar', ...(await page.evaluate(scroll, (BREAKERS * 46) / 120)) },
     ]
   } finally {
     await context.close()
-    await house.close()
+    await server.close()
   }
 }
 
-/** Measures both, and gives the lines that say so. @param {Browser} browser */
+/** Measures both. Returns the lines of a report. @param {Browser} browser */
 export async function measure(browser) {
   const visits = await firstVisits(browser)
   const scrolls = await scrollMany(browser)
   const of = (/** @type {'interactive' | 'filled'} */ key) => {
     const values = visits.map((visit) => visit[key])
-    return `${Math.round(quantile(values, 0.5))} ms (least ${Math.round(Math.min(...values))}, most ${Math.round(Math.max(...values))})`
+    return `${Math.round(quantile(values, 0.5))} ms (min ${Math.round(Math.min(...values))}, max ${Math.round(Math.max(...values))})`
   }
   const [{ bytes, shift } = { bytes: 0, shift: 0 }] = visits
   return [
-    `first visit, median of ${VISITS}: interactive after ${of('interactive')}, its numbers there after ${of('filled')}`,
+    `first visit, median of ${VISITS}: interactive after ${of('interactive')}, numbers shown after ${of('filled')}`,
     `first visit: ${(bytes / 1000).toFixed(1)} kB over the wire, layout shift ${shift.toFixed(3)}`,
     ...scrolls.map(
       ({ how, frames, long }) =>
