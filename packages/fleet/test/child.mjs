@@ -52,7 +52,7 @@ link.breaker.on((/** @type {{ toState: string }} */ { toState }) =>
 )
 const onProbeStarted = link.onProbeStarted.bind(link)
 link.onProbeStarted = (/** @type {object} */ permit, /** @type {number} */ lease) => {
-  const token = link.probeLease?.token
+  const token = link.probes.lease?.token
   // Sent at once, because this process may be killed before the next report.
   if (token !== undefined && link.isShared && link.isFleetOpen) process.send?.({ ask: 'token', token })
   onProbeStarted(permit, lease)

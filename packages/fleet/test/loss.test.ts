@@ -108,10 +108,10 @@ describe.skipIf(missing !== undefined)('a node', () => {
     const [a, b] = links as [FleetBreaker, FleetBreaker]
     const acquireProbe = async (link: FleetBreaker) => {
       await until(() => {
-        link['requestProbe']()
-        return link['probeLease']
+        link['probes']['requestPermit']()
+        return link['probes']['lease']
       })
-      return Number(link['probeLease']?.token.split(':')[0])
+      return Number(link['probes']['lease']?.token.split(':')[0])
     }
     a.breaker.trip()
     await until(() => a.isFleetOpen && b.isFleetOpen)
