@@ -23,9 +23,9 @@ const policies = {
 }
 const headers = { 'x-holdfast-policy': 'quick' }
 
-describe('a bad proxy', () => {
+describe('a failing member', () => {
   for (const fault of [...FAULTS, ...REFUSALS])
-    it(`that answers a request with ${JSON.stringify(fault)} is passed over`, async () => {
+    it(`that responds to a request with ${JSON.stringify(fault)} is replaced by another`, async () => {
       const target = await startTarget()
       const bad = await startFaulty(fault)
       const pool = await poolOf(bad.url)
@@ -39,7 +39,7 @@ describe('a bad proxy', () => {
     })
 
   for (const fault of ['stall', 'reset', 'close', 'garbage', 'trickle', ...REFUSALS] as const)
-    it(`that answers CONNECT with ${JSON.stringify(fault)} is passed over`, async () => {
+    it(`that responds to CONNECT with ${JSON.stringify(fault)} is replaced by another`, async () => {
       const target = await startTarget()
       const bad = await startFaulty(fault === 'trickle' ? 'stall' : fault)
       const pool = await poolOf(bad.url)
@@ -51,7 +51,7 @@ describe('a bad proxy', () => {
       expect(pool.stats('bad').failureCount).toBe(limited ? 0 : 1)
     })
 
-  it('that refuses connections, or whose SOCKS5 password is wrong, is passed over', async () => {
+  it('that refuses connections, or rejects the SOCKS5 password, is replaced by another', async () => {
     const target = await startTarget()
     const socks = await startSocks({ username: 'u', password: 'right' })
     for (const bad of [
@@ -65,7 +65,7 @@ describe('a bad proxy', () => {
     }
   })
 
-  it('that asks for other credentials never has that reach the client', async () => {
+  it('that responds with 407 does not expose its Proxy-Authenticate header to the client', async () => {
     const bad = await startFaulty({ status: 407, headers: 'Proxy-Authenticate: Basic realm="inner"\r\n' })
     const pool = proxyPool({ id: 'p', members: [bad.url] })
     const proxy = await proxyFor({ pool, policies })
@@ -77,7 +77,7 @@ describe('a bad proxy', () => {
     expect(tunnel).not.toMatch(/inner/)
   })
 
-  it('does not have the 403 of a target held against it', async () => {
+  it('is not blamed for a 403 of the target', async () => {
     const target = await startTarget((_request, response) => {
       response.statusCode = 403
       response.end('not for you')
@@ -89,13 +89,13 @@ describe('a bad proxy', () => {
     expect(target.arrived).toHaveLength(2)
   })
 
-  it('that sends more than it said has the surplus cut off', async () => {
+  it('that sends more than its Content-Length has the rest removed', async () => {
     const pool = proxyPool({ id: 'p', members: [(await startFaulty('lie')).url] })
     const got = await ask(await proxyFor({ pool, policies }), 'http://127.0.0.1:1/', { headers })
     expect(got).toMatchObject({ status: 200, body: 'good' })
   })
 
-  it('that breaks off in a long answer has the client see it broken, not short', async () => {
+  it('that disconnects during a large response breaks the connection of the client', async () => {
     const target = await startTarget((_request, response) => {
       response.setHeader('content-length', 1_000_000)
       response.write('x'.repeat(100_000), () => response.destroy())
@@ -108,7 +108,7 @@ describe('a bad proxy', () => {
     await expect(ask(proxy, chunked.url)).rejects.toThrow()
   })
 
-  it('is found open by the next call, which goes elsewhere at once', async () => {
+  it('is not used by the next calls once its breaker is open', async () => {
     const target = await startTarget()
     const bad = await startFaulty('reset')
     const pool = await poolOf(bad.url, { failureThreshold: 1 })
@@ -119,8 +119,8 @@ describe('a bad proxy', () => {
   })
 })
 
-describe('a client that goes away', () => {
-  it('has its request ended, with nothing held against the member', async () => {
+describe('a client that disconnects', () => {
+  it('ends its request without a failure of the member', async () => {
     const bad = await startFaulty('stall')
     const pool = proxyPool({ id: 'p', members: [proxyMember(bad.url, { id: 'bad' })] })
     const proxy = await proxyFor({ pool, policies: {} })

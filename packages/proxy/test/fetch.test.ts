@@ -17,8 +17,8 @@ async function startSecure(): Promise<string> {
   return `https://localhost:${(server.address() as { port: number }).port}/`
 }
 
-describe('a fetch through proxies', () => {
-  it('goes through HTTP and SOCKS5 proxies, with credentials, and gives an ordinary Response', async () => {
+describe('createProxyFetch', () => {
+  it('uses HTTP and SOCKS5 members with credentials, and returns a Response', async () => {
     const target = await startTarget()
     const credentials = { username: 'u', password: 'hunter2' }
     for (const upstream of [await startChain(credentials), await startSocks(credentials)]) {
@@ -31,7 +31,7 @@ describe('a fetch through proxies', () => {
     }
   })
 
-  it('goes through members whose values have a url, and an origin that is not meant', async () => {
+  it('uses the url of a member value, not its origin', async () => {
     const target = await startTarget()
     const upstream = await startChain({ username: 'u', password: 'hunter2' })
     const value = { url: upstream.url, origin: new URL(upstream.url).origin }
@@ -42,7 +42,7 @@ describe('a fetch through proxies', () => {
     expect(pool.stats('m')).toMatchObject({ totalAttempts: 1, successCount: 1 })
   })
 
-  it('fails over from bad proxies, for http and for what needs a tunnel', async () => {
+  it('fails over from bad members, for http and https targets, without exposing a password', async () => {
     const target = await startTarget()
     const secure = await startSecure()
     const members = [
@@ -53,11 +53,31 @@ describe('a fetch through proxies', () => {
     ]
     const get = createProxyFetch(proxyPool({ id: 'p', members }), { retry })
     expect(await (await get(`${target.url}/`)).text()).toBe('GET /')
-    // The certificate signs itself: that the handshake got this far is enough.
+    // The certificate is self-signed, so the error proves that the TLS handshake with the target began.
     const error = await get(secure).catch((e: unknown) => e)
     const told = JSON.stringify([String(error), String((error as Error).cause)])
     expect(told).toMatch(/self.signed|SELF_SIGNED/i)
     expect(told).not.toContain('hunter2')
+  })
+
+  it('fails over from an https member without a valid TLS handshake, and counts a failure of it', async () => {
+    const target = await startTarget()
+    const good = await startChain()
+    const chosenFirst = {
+      strategy: (members: readonly { id: string }[]) => members.find(({ id }) => id === 'bad') ?? members[0],
+    }
+    const selfSigned = new URL(await startSecure()).port
+    for (const port of [selfSigned, new URL(target.url).port]) {
+      const bad = proxyMember(`https://127.0.0.1:${port}`, { id: 'bad' })
+      const pool = proxyPool({
+        id: 'p',
+        members: [bad, proxyMember(good.url, { id: 'good' })],
+        ...(chosenFirst as object),
+      })
+      const get = createProxyFetch(pool, { retry })
+      expect(await (await get(`${target.url}/x`)).text()).toBe('GET /x')
+      expect(pool.stats('bad').failureCount).toBe(1)
+    }
   })
 })
 
@@ -67,7 +87,7 @@ const hasCurl = await curl('--version').then(
 )
 
 describe.skipIf(!hasCurl)('curl', () => {
-  it('is served plainly, through tunnels, over HTTP and SOCKS5 upstreams, with users', async () => {
+  it('is served with and without tunnels, through HTTP and SOCKS5 members, with users', async () => {
     const target = await startTarget()
     const secure = await startSecure()
     for (const upstream of [await startChain({ username: 'u', password: 'p' }), await startSocks()]) {
@@ -94,7 +114,7 @@ describe.skipIf(!hasCurl)('curl', () => {
 })
 
 describe("undici's ProxyAgent", () => {
-  it('is served with kept connections', async () => {
+  it('is served over reused connections', async () => {
     const target = await startTarget()
     const pool = proxyPool({ id: 'p', members: [(await startChain()).url] })
     const proxy = await proxyFor({ pool })
@@ -107,25 +127,5 @@ describe("undici's ProxyAgent", () => {
     expect(proxy.status().requests + proxy.status().tunnels).toBeGreaterThan(0)
     expect(proxy.status().connections).toBeLessThanOrEqual(2)
     await agent.destroy()
-  })
-
-  it('fails over from a proxy with which there is no TLS, and holds it against that', async () => {
-    const target = await startTarget()
-    const good = await startChain()
-    const chosenFirst = {
-      strategy: (members: readonly { id: string }[]) => members.find(({ id }) => id === 'bad') ?? members[0],
-    }
-    const selfSigned = new URL(await startSecure()).port
-    for (const port of [selfSigned, new URL(target.url).port]) {
-      const bad = proxyMember(`https://127.0.0.1:${port}`, { id: 'bad' })
-      const pool = proxyPool({
-        id: 'p',
-        members: [bad, proxyMember(good.url, { id: 'good' })],
-        ...(chosenFirst as object),
-      })
-      const get = createProxyFetch(pool, { retry })
-      expect(await (await get(`${target.url}/x`)).text()).toBe('GET /x')
-      expect(pool.stats('bad').failureCount).toBe(1)
-    }
   })
 })

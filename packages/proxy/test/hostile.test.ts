@@ -24,7 +24,7 @@ const settled = async (proxy: { status(): { connections: number } }): Promise<vo
 }
 
 describe('malformed heads', () => {
-  it('10,000 of them crash nothing, leak nothing and are answered once at the most', {
+  it('do not crash the proxy, leave no connection open and get at most one response each (10,000)', {
     timeout: 240_000,
   }, async () => {
     const target = await startTarget((_request, response) => response.end('marker'))
@@ -95,20 +95,26 @@ describe('malformed heads', () => {
   })
 })
 
-describe('a request that means two things', () => {
+describe('an ambiguous request', () => {
   it.each([
-    ['both lengths', 'Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nG'],
-    ['both, the other way round', 'Transfer-Encoding: chunked\r\nContent-Length: 6\r\n\r\n0\r\n\r\nG'],
-    ['two lengths', 'Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd'],
-    ['a length that is none', 'Content-Length: 3x\r\n\r\nabc'],
-    ['a negative length', 'Content-Length: -1\r\n\r\n'],
-    ['a coding that is not the last', 'Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n'],
-    ['an unknown coding', 'Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n'],
-    ['a bad chunk size', 'Transfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n0\r\n\r\n'],
-    ['a chunk that is longer than it says', 'Transfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n0\r\n\r\n'],
-    ['a space before the colon', 'Content-Length : 3\r\n\r\nabc'],
-    ['a bare line feed', 'X: 1\nContent-Length: 3\r\n\r\nabc'],
-  ])('%s is 400, and its target never has it whole', async (_name, rest) => {
+    [
+      'with Content-Length and Transfer-Encoding',
+      'Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nG',
+    ],
+    [
+      'with Transfer-Encoding and Content-Length',
+      'Transfer-Encoding: chunked\r\nContent-Length: 6\r\n\r\n0\r\n\r\nG',
+    ],
+    ['with two lengths', 'Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd'],
+    ['with a length that is not a number', 'Content-Length: 3x\r\n\r\nabc'],
+    ['with a negative length', 'Content-Length: -1\r\n\r\n'],
+    ['with a chunked coding that is not the last', 'Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n'],
+    ['with an unknown coding', 'Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n'],
+    ['with a chunk size that is not valid', 'Transfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n0\r\n\r\n'],
+    ['with a chunk longer than its size', 'Transfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n0\r\n\r\n'],
+    ['with a space before the colon', 'Content-Length : 3\r\n\r\nabc'],
+    ['with a bare line feed', 'X: 1\nContent-Length: 3\r\n\r\nabc'],
+  ])('%s is answered with 400 and does not reach the target', async (_name, rest) => {
     const target = await startTarget()
     const pool = proxyPool({ id: 'p', members: [(await startChain()).url] })
     const proxy = await proxyFor({ pool })
@@ -118,7 +124,7 @@ describe('a request that means two things', () => {
     expect(target.arrived).toEqual([])
   })
 
-  it('has nothing of a second one hidden in it reach the target', async () => {
+  it('with a request in its body sends only one request to the target', async () => {
     const target = await startTarget()
     const proxy = await proxyFor()
     const inner = `GET ${target.url}/inner HTTP/1.1\r\nHost: a\r\n\r\n`
@@ -131,8 +137,8 @@ describe('a request that means two things', () => {
   })
 })
 
-describe('several requests on one connection', () => {
-  it('are answered in their order', async () => {
+describe('three pipelined requests', () => {
+  it('get their responses in order', async () => {
     const target = await startTarget(({ url }, response) => {
       if (url === '/2') response.end('two!')
       else setImmediate(() => response.end(`${url}!`))
@@ -145,8 +151,8 @@ describe('several requests on one connection', () => {
   })
 })
 
-describe('limits', () => {
-  it('a head that is too long is 431', async () => {
+describe('the limits of the proxy', () => {
+  it('answer a head that is too large with 431', async () => {
     const proxy = await proxyFor({ maxHeaderSize: 1024 })
     const got = await raw(
       proxy,
@@ -155,7 +161,7 @@ describe('limits', () => {
     expect(got).toMatch(/^HTTP\/1\.1 431/)
   })
 
-  it('clients that let wait for a head, a body or their reading are closed, and others are served', async () => {
+  it('close clients that do not send a head or a body or do not read, while others are served', async () => {
     const body = 'x'.repeat(30_000_000)
     const target = await startTarget(({ url }, response) => response.end(url === '/large' ? body : 'ok'))
     const proxy = await proxyFor({ headTimeout: 1500, idleTimeout: 1500 })
@@ -182,7 +188,7 @@ describe('limits', () => {
     lazy.destroy()
   })
 
-  it('connections beyond the most are closed at once', async () => {
+  it('close connections beyond maxConnections at once', async () => {
     const target = await startTarget()
     const proxy = await proxyFor({ maxConnections: 2 })
     const held = [1, 2].map(() => connect(proxy.port, '127.0.0.1'))

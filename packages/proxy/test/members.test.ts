@@ -17,7 +17,7 @@ function problemsOf(fn: () => unknown): readonly string[] {
   return []
 }
 
-describe('a proxy', () => {
+describe('ProxyUpstream', () => {
   it.each([
     ['http://p1.example:8080', 'http:', 'p1.example', 8080],
     ['http://p1.example', 'http:', 'p1.example', 80],
@@ -27,11 +27,11 @@ describe('a proxy', () => {
     ['socks5h://p1.example:9', 'socks5:', 'p1.example', 9],
     ['http://[::1]:3128', 'http:', '::1', 3128],
     ['http://p1.example:8080/', 'http:', 'p1.example', 8080],
-  ])('is read from %s', (url, protocol, hostname, port) => {
+  ])('parses %s', (url, protocol, hostname, port) => {
     expect(new ProxyUpstream(url)).toMatchObject({ protocol, hostname, port })
   })
 
-  it('has credentials, decoded, for those who speak to it alone', () => {
+  it('decodes the credentials of its url', () => {
     const upstream = new ProxyUpstream('http://us%40er:p%3Aw@p1.example:8080')
     expect(credentialsOf(upstream)).toEqual({ username: 'us@er', password: 'p:w' })
     expect(credentialsOf(new ProxyUpstream('http://p1.example:8080'))).toBeUndefined()
@@ -41,7 +41,7 @@ describe('a proxy', () => {
     })
   })
 
-  it('shows its credentials in no form', () => {
+  it('never exposes its credentials in JSON, inspect, text or ids', () => {
     const member = proxyMember(`http://user:${SECRET}@p1.example:8080`, { region: 'eu' })
     void member.value.dispatcher
     const shown = [
@@ -63,25 +63,25 @@ describe('a proxy', () => {
     ['http://user:hunter2@p1.example/path', 'got a path'],
     ['http://user:hunter2@p1.example:0', 'got 0'],
     ['', 'not a URL'],
-  ])('is refused without being repeated: %s', (url, words) => {
+  ])('rejects an invalid url without repeating it: %s', (url, words) => {
     const problems = problemsOf(() => new ProxyUpstream(url)).join('\n')
     expect(problems).toContain(words)
     expect(problems).not.toContain(SECRET)
   })
 
-  it.each([0, -1, 'soon', Infinity])('takes no connectTimeout of %s', (connectTimeout) => {
+  it.each([0, -1, 'soon', Infinity])('rejects a connectTimeout of %s', (connectTimeout) => {
     const make = () => new ProxyUpstream('http://p1.example', { connectTimeout: connectTimeout as number })
     expect(problemsOf(make).join('\n')).toContain('connectTimeout')
   })
 
-  it('has the default of every option', () => {
+  it('has default values for its options', () => {
     expect(new ProxyUpstream('http://p1.example').connectTimeout).toBe(10_000)
     expect(PROXY_FAULTS).toEqual([403, 407, 429, 451])
   })
 })
 
-describe('a member', () => {
-  it('takes what any member takes, and an id of its own', () => {
+describe('proxyMember', () => {
+  it('accepts an id and the fields of every member', () => {
     const member = proxyMember('http://p1.example:1', {
       id: 'a',
       weight: 3,
@@ -93,7 +93,7 @@ describe('a member', () => {
     expect(member).not.toHaveProperty('tls')
   })
 
-  it('is also one whose value has a url, made into a proxy once', () => {
+  it('accepts a value with a url, which is converted to a ProxyUpstream once', () => {
     const value = { url: `http://user:${SECRET}@p1.example:8080` }
     expect(upstreamOf(value).host).toBe('p1.example:8080')
     expect(upstreamOf(value)).toBe(upstreamOf(value))
@@ -101,7 +101,7 @@ describe('a member', () => {
   })
 })
 
-describe('a list', () => {
+describe('parseProxyList', () => {
   const told = (text: string) =>
     parseProxyList(text).map(({ id, value, weight, region }) => ({
       id,
@@ -111,7 +111,7 @@ describe('a list', () => {
       region,
     }))
 
-  it('is lines', () => {
+  it('parses lines', () => {
     const text = [
       '# proxies',
       '',
@@ -128,7 +128,7 @@ describe('a list', () => {
     ])
   })
 
-  it('is JSON', () => {
+  it('parses JSON', () => {
     const text = JSON.stringify([
       'http://u:pw@a.example:1',
       { url: 'https://b.example:2', weight: 5, region: null },
@@ -144,7 +144,7 @@ describe('a list', () => {
     expect(told(`{ "proxies": ${text} }`)).toEqual(expected)
   })
 
-  it('is CSV', () => {
+  it('parses CSV with quoted fields', () => {
     const text = ['Host,Port,Username,Password,Region', 'a.example,1,u,"p,""w",eu', 'b.example,2,,,'].join(
       '\n',
     )
@@ -156,17 +156,17 @@ describe('a list', () => {
     expect(told('url\nhttp://a.example:1')).toHaveLength(1)
   })
 
-  it('may be empty', () => {
+  it('accepts an empty list', () => {
     expect(parseProxyList('')).toEqual([])
     expect(parseProxyList('[]')).toEqual([])
   })
 
-  it('numbers ids that came before', () => {
+  it('numbers repeated ids', () => {
     const text = 'http://u1:a@a.example:1\nhttp://u2:b@a.example:1\nhttp://u3:c@a.example:1'
     expect(told(text).map(({ id }) => id)).toEqual(['a.example:1', 'a.example:1#2', 'a.example:1#3'])
   })
 
-  it('names every bad entry by its place and repeats none', () => {
+  it('reports every invalid entry by its position without repeating it', () => {
     const text = 'http://a.example:1\nftp://u:hunter2@b.example\nhttp://c.example weight=hunter2\n:hunter2:'
     const problems = problemsOf(() => parseProxyList(text)).join('\n')
     expect(problems).toMatch(/line 2: .*ftp/)
@@ -181,7 +181,7 @@ describe('a list', () => {
     ['[{ "prot": "hunter2" }]', 'expected url, or host and port'],
     ['[{ "host": { "hunter2": 1 } }]', 'unknown field'],
     ['[null]', 'entry 1'],
-  ])('is refused where it is no list: %s', (text, words) => {
+  ])('rejects a text that is not a list: %s', (text, words) => {
     const problems = problemsOf(() => parseProxyList(text)).join('\n')
     expect(problems).toContain(words)
     expect(problems).not.toContain(SECRET)

@@ -7,8 +7,8 @@ import { PROXY_DEFAULTS, parseProxyOptions } from '../src/server/options.js'
 import { ask, proxyFor, raw } from './kit/clients.js'
 import { startTarget } from './kit/target.js'
 
-describe('the options', () => {
-  it('have these defaults', () => {
+describe('the options of a proxy', () => {
+  it('have default values', () => {
     expect(PROXY_DEFAULTS).toEqual({
       resolve: expect.any(Function),
       clock: expect.any(Object),
@@ -39,7 +39,7 @@ describe('the options', () => {
     return ''
   }
 
-  it('are checked all at once, without repeating a password', () => {
+  it('are checked together, and no error repeats a password', () => {
     const message = problems({
       port: 70_000,
       users: [{ name: 'a:b', password: 'hunter2' }],
@@ -65,7 +65,7 @@ describe('the options', () => {
   })
 
   it.each(['0.0.0.0', '::', '192.168.1.5', 'proxy.example'])(
-    'let nobody listen on %s without users',
+    'require users to listen on %s',
     async (host) => {
       expect(problems({ host })).toContain('configure users')
       expect(problems({ host, users: [{ name: 'a', password: 'b' }] })).toBe('')
@@ -73,19 +73,19 @@ describe('the options', () => {
     },
   )
 
-  it.each(['127.0.0.1', '127.0.0.2', '::1', 'localhost'])('let everybody listen on %s', (host) => {
+  it.each(['127.0.0.1', '127.0.0.2', '::1', 'localhost'])('require no users to listen on %s', (host) => {
     expect(problems({ host })).toBe('')
   })
 })
 
 describe('a proxy', () => {
-  it('says where it is, and that a port is taken', async () => {
+  it('reports its url, and rejects a port in use', async () => {
     const proxy = await proxyFor()
     expect(proxy.url).toBe(`http://127.0.0.1:${proxy.port}`)
     await expect(startProxy({ port: proxy.port })).rejects.toMatchObject({ code: 'EADDRINUSE' })
   })
 
-  it('lets requests end when it is closed, takes no new ones, and closes once', async () => {
+  it('finishes running requests when it is closed, accepts no new ones, and closes once', async () => {
     let release = (): void => {}
     const target = await startTarget((_request, response) => {
       response.write('first ')
@@ -105,7 +105,7 @@ describe('a proxy', () => {
     await closing
   })
 
-  it('ends what has not ended by itself when the time is up', async () => {
+  it('ends running requests and tunnels after the timeout of close', async () => {
     const clock = fakeClock()
     const target = await startTarget(() => {})
     const proxy = await proxyFor({ clock })
@@ -124,7 +124,7 @@ describe('a proxy', () => {
     expect(await tunnel).toBe('HTTP/1.1 200 Connection Established\r\n\r\n')
   })
 
-  it('closes a kept connection after the answer that is on its way', async () => {
+  it('closes a persistent connection after the current response', async () => {
     let release = (): void => {}
     const target = await startTarget((_request, response) => {
       release = () => response.end('done')

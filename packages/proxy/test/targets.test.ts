@@ -49,11 +49,11 @@ const PUBLIC = [
   '::ffff:8.8.8.8',
 ]
 
-describe('a private address', () => {
-  it.each(PRIVATE)('is %s', (address) => expect(isPrivateAddress(address)).toBe(true))
-  it.each(PUBLIC)('is not %s', (address) => expect(isPrivateAddress(address)).toBe(false))
+describe('isPrivateAddress', () => {
+  it.each(PRIVATE)('accepts %s as private', (address) => expect(isPrivateAddress(address)).toBe(true))
+  it.each(PUBLIC)('rejects %s as public', (address) => expect(isPrivateAddress(address)).toBe(false))
 
-  it('is one also inside an IPv6 address, and an open one is not', () => {
+  it('decides about an IPv4 address inside an IPv6 address as about the IPv4 address', () => {
     fc.assert(
       fc.property(fc.ipV4(), fc.constantFrom('::ffff:', '64:ff9b::', '::ffff:0:'), (v4, prefix) => {
         expect(isPrivateAddress(`${prefix}${v4}`)).toBe(isPrivateAddress(v4))
@@ -68,7 +68,7 @@ describe('a private address', () => {
     )
   })
 
-  it('is found by a rule of its own as by the list', () => {
+  it('agrees with an independent rule for IPv4 addresses', () => {
     const inNetwork = (v4: string): boolean => {
       const [a = 0, b = 0, c = 0] = v4.split('.').map(Number)
       if (v4 === '168.63.129.16') return true
@@ -100,7 +100,7 @@ describe('a private address', () => {
   })
 })
 
-describe('a target', () => {
+describe('a target of a request', () => {
   it.each([
     ['http://2130706433/', '127.0.0.1'],
     ['http://0x7f.1/', '127.0.0.1'],
@@ -109,7 +109,7 @@ describe('a target', () => {
     ['http://[::ffff:127.0.0.1]/', '[::ffff:7f00:1]'],
     ['http://user:pw@127.0.0.1@127.0.0.2/', '127.0.0.2'],
     ['http://１２７.0.0.1/', '127.0.0.1'],
-  ])('is understood however its address is written: %s', (url, hostname) => {
+  ])('has a normalized address: %s', (url, hostname) => {
     expect(parseAbsolute(url)?.target.hostname).toBe(hostname)
   })
 
@@ -118,7 +118,7 @@ describe('a target', () => {
     ['http://a.example', '/'],
     ['http://a.example?q', '/?q'],
     ['HTTP://A.EXAMPLE:80/', '/'],
-  ])('keeps the path as it was written: %s', (url, path) => {
+  ])('keeps its path unchanged: %s', (url, path) => {
     const parsed = parseAbsolute(url)
     expect(parsed?.path).toBe(path)
     expect(parsed?.target.origin).toBe('http://a.example')
@@ -135,9 +135,9 @@ describe('a target', () => {
     'http://a.example/\\x',
     'http://[::1/',
     'http://a:99999/',
-  ])('is not %s', (url) => expect(parseAbsolute(url)).toBeUndefined())
+  ])('cannot be %s', (url) => expect(parseAbsolute(url)).toBeUndefined())
 
-  it('of a tunnel is a host and a port', () => {
+  it('of a CONNECT request is a host and a port', () => {
     expect(parseAuthority('A.example:443')).toEqual({ hostname: 'a.example', host: 'a.example', port: 443 })
     expect(parseAuthority('[::1]:443')).toEqual({ hostname: '[::1]', host: '::1', port: 443 })
     expect(parseAuthority('2130706433:80')).toEqual({ hostname: '127.0.0.1', host: '127.0.0.1', port: 80 })
@@ -148,7 +148,7 @@ describe('a target', () => {
 
 const v4 = (...addresses: string[]): ResolvedAddress[] => addresses.map((address) => ({ address, family: 4 }))
 
-describe('the targets that are gone to', () => {
+describe('TargetPolicy', () => {
   function targetsOf(answers: Record<string, ResolvedAddress[] | Error>, allowPrivate = false) {
     const clock = fakeClock()
     const asked: string[] = []
@@ -165,7 +165,7 @@ describe('the targets that are gone to', () => {
     return { targets, asked, clock, answers }
   }
 
-  it('are literals that are public, and none that is private', () => {
+  it('allows public addresses, and rejects private ones and local names', () => {
     const { targets, asked } = targetsOf({})
     for (const host of [
       '127.0.0.1',
@@ -187,7 +187,7 @@ describe('the targets that are gone to', () => {
     expect(asked).toEqual([])
   })
 
-  it('are names all of whose addresses are public', async () => {
+  it('allows a name only if all of its addresses are public', async () => {
     const { targets } = targetsOf({
       'good.example': v4('8.8.8.8', '1.1.1.1'),
       'mixed.example': v4('8.8.8.8', '10.0.0.1'),
@@ -198,18 +198,18 @@ describe('the targets that are gone to', () => {
     expect(await targets.allows('mapped.example')).toBe(false)
   })
 
-  it('are names that only a proxy may know', async () => {
+  it('allows a name that cannot be resolved here, because a member may know it', async () => {
     expect(await targetsOf({}).targets.allows('unknown.example')).toBe(true)
   })
 
-  it('are all of them where that is allowed', () => {
+  it('allows every target with allowPrivate', () => {
     const { targets, asked } = targetsOf({}, true)
     expect(targets.allows('127.0.0.1')).toBe(true)
     expect(targets.allows('a.example')).toBe(true)
     expect(asked).toEqual([])
   })
 
-  it('are looked up once in ten seconds', async () => {
+  it('resolves a name once in ten seconds', async () => {
     const { targets, asked, clock } = targetsOf({ 'good.example': v4('8.8.8.8') })
     await Promise.all([targets.allows('good.example'), targets.allows('good.example')])
     expect(targets.allows('good.example')).toBe(true)
@@ -219,7 +219,7 @@ describe('the targets that are gone to', () => {
     expect(asked).toHaveLength(2)
   })
 
-  it('are connected to at the address that was looked at, so that a name cannot turn', async () => {
+  it('connects to the address that was checked, and checks it again after ten seconds', async () => {
     const { targets, answers, clock } = targetsOf({ 'turns.example': v4('8.8.8.8') })
     const look = () =>
       new Promise((resolve) =>
@@ -232,7 +232,7 @@ describe('the targets that are gone to', () => {
     expect(String(await look())).toContain('private')
   })
 
-  it('are forgotten when there are too many', async () => {
+  it('evicts the oldest names from its cache', async () => {
     const { targets, asked } = targetsOf(
       Object.fromEntries(Array.from({ length: 10_010 }, (_, i) => [`n${i}.example`, v4('8.8.8.8')])),
     )

@@ -55,7 +55,7 @@ const heard = (socket: Socket, text: string, rest = ''): Promise<void> =>
   })
 
 describe('a tunnel', () => {
-  it('stands through an HTTP proxy, a SOCKS5 proxy, an HTTPS proxy, and without any', async () => {
+  it('is opened through an HTTP, a SOCKS5 and an HTTPS member, and directly', async () => {
     const target = await startTarget()
     const chain = await startChain({ username: 'u', password: 'pw' })
     const socks = await startSocks({ username: 'u', password: 'pw' })
@@ -108,7 +108,7 @@ describe('a tunnel', () => {
     web.close()
   })
 
-  it('is asked of every member, however many there are and whatever they refuse it with', async () => {
+  it('is requested from every member, whatever status the others reject it with', async () => {
     const target = await startTarget()
     const statuses = [400, 403, 404, 405, 407, 429, 451, 500, 503]
     const refusing = await Promise.all(
@@ -126,7 +126,7 @@ describe('a tunnel', () => {
     expect(refusing.map(({ asked }) => asked.length)).toEqual(statuses.map(() => 1))
   })
 
-  it('loses nothing that is sent too early, by either side, nor what follows', async () => {
+  it('transfers bytes that either side sent before it was opened', async () => {
     const echo = await startEcho(true)
     for (const member of [await startChain(), await startSocks()]) {
       const proxy = await proxyFor({ pool: proxyPool({ id: 'p', members: [member.url] }) })
@@ -137,7 +137,7 @@ describe('a tunnel', () => {
     }
   })
 
-  it('carries much in both directions at the speed of the slower side', async () => {
+  it('transfers 8 MB in both directions', async () => {
     const echo = await startEcho()
     const proxy = await proxyFor({ pool: proxyPool({ id: 'p', members: [(await startChain()).url] }) })
     const { socket } = await tunnelTo(proxy.port, echo.port)
@@ -153,7 +153,7 @@ describe('a tunnel', () => {
     await all
   })
 
-  it('lets one side stop sending before the other', async () => {
+  it('lets one side end before the other', async () => {
     const echo = await startEcho()
     const proxy = await proxyFor()
     const { socket } = await tunnelTo(proxy.port, echo.port)
@@ -164,7 +164,7 @@ describe('a tunnel', () => {
     await ended
   })
 
-  it('is gone when either side is', async () => {
+  it('is closed when the target disconnects', async () => {
     const echo = await startEcho()
     const proxy = await proxyFor()
     const { socket } = await tunnelTo(proxy.port, echo.port)
@@ -177,7 +177,7 @@ describe('a tunnel', () => {
     while (proxy.status().openTunnels > 0) await new Promise((resolve) => setImmediate(resolve))
   })
 
-  it('that fell silent is closed, and one that is used is not', async () => {
+  it('is closed after idleTimeout without data, and stays open while it is used', async () => {
     const clock = fakeClock()
     const echo = await startEcho()
     const proxy = await proxyFor({ clock, idleTimeout: '60s' })
@@ -196,7 +196,7 @@ describe('a tunnel', () => {
     expect(proxy.status().openTunnels).toBe(1)
   })
 
-  it('is asked of one member after another until one gives it', async () => {
+  it('is requested from one member after another until one opens it', async () => {
     const target = await startTarget()
     const dead = await Promise.all(
       Array.from({ length: 6 }, async () => `http://127.0.0.1:${await closedPort()}`),
@@ -205,7 +205,7 @@ describe('a tunnel', () => {
     expect((await askThroughTunnel(await proxyFor({ pool }), target.url)).status).toBe(200)
   })
 
-  it('is refused with the standard answers', async () => {
+  it('is rejected with the status of the reason', async () => {
     const port = await closedPort()
     const users = [{ name: 'ann', password: 'pw' }]
     const connectTo = (where: string, headers = ''): string =>
@@ -248,7 +248,7 @@ describe('a tunnel', () => {
     )
   })
 
-  it('is not given to a name that turned private between the check and the connection', async () => {
+  it('is not opened to a name that resolved to a private address after the check', async () => {
     const echo = await startEcho()
     const clock = fakeClock()
     const answers = ['8.8.8.8']

@@ -45,8 +45,8 @@ function converse(proxy: ProxyServer, url: string): Promise<string> {
   })
 }
 
-describe('the page of the proxy itself', () => {
-  it('is answered though another protocol is offered beside', async () => {
+describe('the status page', () => {
+  it('is served to a request that offers h2c', async () => {
     const proxy = await proxyFor({})
     expect(await raw(proxy, asking('/', 'Accept: application/json\r\n', 'h2c'))).toMatch(
       /^HTTP\/1\.1 200 OK\r\n[^]*Connection: close\r\n[^]*"openTunnels":0/i,
@@ -55,8 +55,8 @@ describe('the page of the proxy itself', () => {
   })
 })
 
-describe('a WebSocket that is asked for in absolute form', () => {
-  it('is opened through every kind of member and without any, and past members that fail', async () => {
+describe('a WebSocket requested in absolute form', () => {
+  it('is opened through HTTP and SOCKS5 members and directly, and fails over from bad members', async () => {
     const target = await startEcho()
     const members = [
       `http://127.0.0.1:${await closedPort()}`,
@@ -76,7 +76,7 @@ describe('a WebSocket that is asked for in absolute form', () => {
     expect(target.upgraded[0]).toMatchObject({ url: '/chat?x=1', host: `127.0.0.1:${target.port}` })
   })
 
-  it('keeps what is meant for the proxy here', async () => {
+  it('does not send the headers for the proxy to the target', async () => {
     const target = await startEcho()
     const proxy = await proxyFor({ policies: { one: {} } })
     const own =
@@ -88,7 +88,7 @@ describe('a WebSocket that is asked for in absolute form', () => {
     )
   })
 
-  it('has the answer of a target that does not want it, and the connection ends with that', async () => {
+  it('gets the response of a target that rejects it, and the connection is closed', async () => {
     const target = await startTarget((_request, response) => {
       response.writeHead(426, { 'x-why': 'no' }).end('not here')
     })
@@ -99,7 +99,7 @@ describe('a WebSocket that is asked for in absolute form', () => {
     expect(got).not.toMatch(/keep-alive/i)
   })
 
-  it('is refused as everything else is', async () => {
+  it('is rejected with the status of the reason', async () => {
     const target = await startEcho()
     const careful = await proxyFor({ allowPrivateTargets: false })
     expect(await raw(careful, asking(`${target.url}/`))).toMatch(/^HTTP\/1\.1 403 /)
@@ -118,7 +118,7 @@ describe('a WebSocket that is asked for in absolute form', () => {
   })
 })
 
-describe('a client that leaves before its WebSocket is answered', () => {
+describe('a client that disconnects before its WebSocket is opened', () => {
   it('leaves no connection behind', async () => {
     const target = await startTarget()
     const asked = new Promise<Socket>((resolve) =>
@@ -140,8 +140,8 @@ describe('a client that leaves before its WebSocket is answered', () => {
   })
 })
 
-describe('a request that offers another protocol', () => {
-  it('is answered in this one, with its body', async () => {
+describe('a request that offers h2c', () => {
+  it('is answered in HTTP/1.1, and its body reaches the target', async () => {
     const target = await startTarget()
     const body = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n'
     const proxy = await proxyFor()

@@ -8,7 +8,7 @@ const users = new UserDirectory([
   { name: 'bob', password: 'p:with:colons' },
 ])
 
-describe('a user', () => {
+describe('UserDirectory with users', () => {
   it.each([
     ['ann', 'one', { user: 'ann', context: {} }],
     ['ann-session-abc', 'one', undefined],
@@ -26,27 +26,27 @@ describe('a user', () => {
     ['bob', 'wrong', undefined],
     ['bob', '', undefined],
     ['', '', undefined],
-    ['nobody', '', undefined],
-  ])('%s with %s', (name, password, caller) => {
+    ['unknown', '', undefined],
+  ])('authenticates %s with the password %s as %j', (name, password, caller) => {
     expect(users.authenticate(basic(name, password))).toEqual(caller)
   })
 
-  it('whose name begins like another one is the longer', () => {
+  it('prefers the longest name that matches', () => {
     expect(users.authenticate(basic('ann-session', 'two'))).toEqual({ user: 'ann-session', context: {} })
     expect(users.authenticate(basic('ann-session-region-eu', 'two'))?.context).toEqual({ region: 'eu' })
   })
 
   it.each([undefined, '', 'Basic', 'Basic !!!', 'Bearer abc', 'Basic YWJj'])(
-    'is nobody with %s',
+    'rejects the header %s',
     (header) => {
       expect(users.authenticate(header)).toBeUndefined()
     },
   )
 })
 
-describe('without users', () => {
+describe('UserDirectory without users', () => {
   const open = new UserDirectory([])
-  it('everybody is let in, and parameters are read', () => {
+  it('admits every client, and parses the parameters of its name', () => {
     expect(open.authenticate(undefined)).toEqual({ user: undefined, context: {} })
     expect(open.authenticate(basic('any-session-7-region-eu', 'x'))?.context).toEqual({
       session: '7',

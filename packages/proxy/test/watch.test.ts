@@ -34,8 +34,8 @@ async function watched(options: WatchOptions = {}) {
   return watcher
 }
 
-describe('a file of proxies', () => {
-  it('fills the pool, and adds, removes and replaces when it changes', async () => {
+describe('watchProxyFile', () => {
+  it('fills the pool, and adds, removes and replaces members when the file changes', async () => {
     await writeFile(file, 'http://a.example:1\nhttp://b.example:2\nhttp://u:one@c.example:3')
     const watcher = await watched()
     expect(ids()).toEqual(['a.example:1', 'b.example:2', 'c.example:3'])
@@ -51,7 +51,7 @@ describe('a file of proxies', () => {
     expect(await watcher.reload()).toEqual({ added: [], removed: [], replaced: [] })
   })
 
-  it('leaves members alone that came from elsewhere, and those that an operator removed', async () => {
+  it('does not change members from elsewhere, and does not add members again that an operator removed', async () => {
     pool.add(proxyMember('http://own.example:1', { weight: 9 }))
     await writeFile(file, 'http://own.example:1\nhttp://a.example:1')
     const watcher = await watched()
@@ -62,7 +62,7 @@ describe('a file of proxies', () => {
     expect(ids()).toEqual(['b.example:2', 'own.example:1'])
   })
 
-  it('is read again by itself when it is written and when another is renamed over it', async () => {
+  it('reads the file again when it is written, and when another file is renamed to it', async () => {
     await writeFile(file, 'http://a.example:1')
     const heard: ProxyFileChanges[] = []
     let told = (): void => {}
@@ -91,7 +91,7 @@ describe('a file of proxies', () => {
     expect(heard.length).toBeGreaterThanOrEqual(3)
   })
 
-  it('changes nothing while it is wrong, and says so without repeating it', async () => {
+  it('keeps the members while the file is invalid, and reports the error without a password', async () => {
     await writeFile(file, 'http://a.example:1')
     let heard: (error: unknown) => void = () => {}
     const error = new Promise<unknown>((resolve) => {
@@ -104,13 +104,13 @@ describe('a file of proxies', () => {
     expect(ids()).toEqual(['a.example:1'])
   })
 
-  it('has to be there and right at first', async () => {
+  it('rejects a file that is missing or invalid at the start', async () => {
     await expect(watchProxyFile(file, pool)).rejects.toMatchObject({ code: 'ENOENT' })
     await writeFile(file, 'ftp://a.example')
     await expect(watchProxyFile(file, pool)).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
   })
 
-  it('is not followed any more once the watch is closed', async () => {
+  it('ignores changes after close', async () => {
     await writeFile(file, 'http://a.example:1')
     const watcher = await watched()
     watcher.close()

@@ -1,4 +1,3 @@
-import { ChildProcess } from 'node:child_process'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { HoldfastError } from 'holdfast'
@@ -10,27 +9,12 @@ import { decodeError, encodeError } from '../src/workers/protocol.js'
 import { CERT, KEY } from './kit/certificate.js'
 import { ask, askThroughTunnel, basic, proxyFor, raw } from './kit/clients.js'
 import { closeWithTest, startTarget } from './kit/target.js'
+import { until } from './kit/until.js'
 import { closedPort, startChain, startFaulty, startSocks } from './kit/upstreams.js'
-
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
-
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await turn()
-}
-
-/** The process ids of the workers that this process has. */
-const workerIds = (): number[] =>
-  (process as unknown as { _getActiveHandles(): unknown[] })
-    ._getActiveHandles()
-    .filter((one): one is ChildProcess => one instanceof ChildProcess)
-    .filter(
-      ({ spawnargs, exitCode }) =>
-        exitCode === null && spawnargs.some((arg) => arg.includes('workers/worker')),
-    )
-    .map(({ pid }) => pid as number)
+import { workerIds } from './kit/worker-ids.js'
 
 describe('a proxy with workers', () => {
-  it('serves requests, tunnels and WebSockets through every kind of member, and counts them all', async () => {
+  it('serves and counts requests, tunnels and WebSockets through every kind of member', async () => {
     const target = await startTarget()
     const members = [(await startChain({ username: 'u', password: 'p' })).url, (await startSocks()).url]
     const pool = proxyPool({ id: 'p', members })
@@ -51,7 +35,7 @@ describe('a proxy with workers', () => {
     expect(page).toMatchObject({ requests: 21, tunnels: 4, pool: { id: 'p' } })
   })
 
-  it('goes through an HTTPS member with a certificate of its own', async () => {
+  it('uses an HTTPS member with a custom CA', async () => {
     const target = await startTarget()
     const secure = createTlsServer({ key: KEY, cert: CERT }, (client) => {
       client
@@ -66,7 +50,7 @@ describe('a proxy with workers', () => {
     expect((await ask(proxy, target.url)).body).toBe('safe')
   })
 
-  it('has one breaker for each member and one policy for all workers', async () => {
+  it('has one breaker per member for all workers', async () => {
     const target = await startTarget()
     const dead = `http://127.0.0.1:${await closedPort()}`
     const pool = proxyPool({
@@ -81,7 +65,7 @@ describe('a proxy with workers', () => {
     expect(pool.stats(first?.id as string).failureCount).toBe(3)
   })
 
-  it('retries by status and by policy, answers what the last attempt got, and refuses unknown policies', async () => {
+  it('retries by status and policy, returns the last response, and rejects unknown policies', async () => {
     const answers = [503, 503, 200]
     const target = await startTarget((_request, response) => {
       response.statusCode = answers.shift() ?? 500
@@ -103,7 +87,7 @@ describe('a proxy with workers', () => {
     expect([post.status, target.arrived.length]).toEqual([503, 5])
   })
 
-  it('ends an attempt at its deadline, and the call of a client that leaves', async () => {
+  it('ends a call at its deadline, and when its client disconnects', async () => {
     const target = await startTarget(() => {})
     const proxy = await proxyFor({
       workers: 2,
@@ -120,7 +104,7 @@ describe('a proxy with workers', () => {
     await until(() => proxy.status().connections === 0)
   })
 
-  it('refuses with the words of one process', async () => {
+  it('responds with the same errors as one process', async () => {
     const proxy = await proxyFor({ workers: 2, allowPrivateTargets: false })
     expect((await ask(proxy, 'http://127.0.0.1:1/')).status).toBe(403)
     const pool = proxyPool({ id: 'p', members: [(await startFaulty({ status: 407 })).url] })
@@ -132,7 +116,7 @@ describe('a proxy with workers', () => {
     })
   })
 
-  it('limits guessed passwords over all workers', async () => {
+  it('limits wrong passwords across all workers', async () => {
     const target = await startTarget()
     const proxy = await proxyFor({ workers: 2, users: [{ name: 'ann', password: 'right' }] })
     const as = (password: string) => ({ headers: { 'proxy-authorization': basic('ann', password) } })
@@ -145,7 +129,7 @@ describe('a proxy with workers', () => {
     expect((await ask(proxy, target.url, as('right'))).status).toBe(429)
   })
 
-  it('limits connections over all workers', async () => {
+  it('limits connections across all workers', async () => {
     const proxy = await proxyFor({ workers: 2, maxConnections: 3 })
     const held = [1, 2, 3].map(() => connect(proxy.port, '127.0.0.1').on('error', () => {}))
     await until(() => proxy.status().connections === 3)
@@ -155,7 +139,7 @@ describe('a proxy with workers', () => {
     expect((await fetch(proxy.url)).status).toBe(200)
   })
 
-  it('replaces a worker that ends, ends its calls, and keeps what it counted', async () => {
+  it('replaces a worker that was killed, ends its calls, and keeps its counts', async () => {
     const held = new Set<() => void>()
     const target = await startTarget(({ url }, response) => {
       if (url === '/held') held.add(() => response.end())
@@ -183,7 +167,7 @@ describe('a proxy with workers', () => {
     await until(() => proxy.status().requests >= 8)
   })
 
-  it('serves connections that come before its workers are ready', async () => {
+  it('serves connections that arrive before its workers are ready', async () => {
     const port = await closedPort()
     const starting = proxyFor({ workers: 2, port })
     const early = await new Promise<Socket>((resolve) => {
@@ -203,7 +187,7 @@ describe('a proxy with workers', () => {
     expect(got).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
   })
 
-  it('lets requests end when it is closed, and leaves no process', async () => {
+  it('finishes running requests when it is closed, and leaves no process', async () => {
     let answer = (): void => {}
     const target = await startTarget((_request, response) => {
       answer = () => response.end('late')
@@ -219,14 +203,14 @@ describe('a proxy with workers', () => {
     await expect(ask(proxy, target.url)).rejects.toThrow('ECONNREFUSED')
   })
 
-  it('is refused where functions would have to be sent to its processes', async () => {
+  it('is rejected if an option has functions, which cannot be sent to workers', async () => {
     await expect(startProxy({ port: 0, workers: 2, resolve: async () => [] })).rejects.toMatchObject({
       code: 'INVALID_OPTIONS',
     })
   })
 })
 
-describe('an error between processes', () => {
+describe('an error sent between processes', () => {
   it.each([
     new HoldfastError('POOL_UNAVAILABLE', 'none', { retryAfter: 500 }),
     new ProxyConnectionError('refused', { status: 503, headers: { 'retry-after': '1' } }),
@@ -234,7 +218,7 @@ describe('an error between processes', () => {
     new PrivateTargetError('private'),
     new TypeError('mistake'),
     Object.assign(new Error('reset', { cause: new Error('behind') }), { code: 'ECONNRESET', errno: -104 }),
-  ])('stays what it is: %s', (error) => {
+  ])('keeps its class, fields and cause: %s', (error) => {
     const decoded = decodeError(JSON.parse(JSON.stringify(encodeError(error))))
     expect(decoded).toBeInstanceOf(error.constructor)
     expect(Object.entries(decoded)).toEqual(Object.entries(error))

@@ -11,7 +11,7 @@ describe('a client that disconnects in the middle of its body', () => {
     ['chunked', 'Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n'],
     ['long', 'Content-Length: 100000\r\n\r\nhello'],
     ['short', 'Content-Length: 10\r\n\r\nhello'],
-  ])('ends the call as cancelled and is held against no member (%s body)', async (_name, rest) => {
+  ])('cancels the call without a failure of a member (%s body)', async (_name, rest) => {
     const target = await startTarget()
     const upstream = await startChain()
     for (const end of ['destroy', 'end', 'resetAndDestroy'] as const) {

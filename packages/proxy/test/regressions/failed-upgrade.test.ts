@@ -101,7 +101,7 @@ describe('an upgrade that is not answered with 101', () => {
     },
   )
 
-  it('is closed by the proxy after the response, though the target keeps its connection open', async () => {
+  it('is closed by the proxy after the response, even if the target keeps its connection open', async () => {
     const target = await startRecorder(REFUSED)
     const proxy = await proxyFor()
     const got = await converse(proxy, `GET ${target.url}/one HTTP/1.1\r\nHost: a\r\n${webSocket}\r\n`, '')
@@ -110,7 +110,7 @@ describe('an upgrade that is not answered with 101', () => {
     expect(proxy.status()).toMatchObject({ openTunnels: 0, tunnels: 0 })
   })
 
-  it('keeps back the headers that Connection names', async () => {
+  it('does not forward the headers named in Connection', async () => {
     const target = await startRecorder(OK)
     const proxy = await proxyFor()
     const headers = h2c.replace('HTTP2-Settings\r\n', 'HTTP2-Settings, X-Hop\r\nX-Hop: secret\r\n')
@@ -119,7 +119,7 @@ describe('an upgrade that is not answered with 101', () => {
     expect(target.received()).not.toContain('secret')
   })
 
-  it('breaks off the response when the target breaks off', async () => {
+  it('closes the connection of the client if the target disconnects during the response', async () => {
     const server = createServer((socket) => {
       socket
         .on('error', () => {})
@@ -139,7 +139,7 @@ describe('an upgrade that is not answered with 101', () => {
     expect(got).not.toContain('0\r\n\r\n')
   })
 
-  it.runIf(hasCurl)('keeps the requests of curl --http2 for two hosts apart', async () => {
+  it.runIf(hasCurl)('sends the requests of curl --http2 for two hosts to the right host', async () => {
     const a = await startTarget()
     const b = await startTarget()
     const proxy = await proxyFor({ users })

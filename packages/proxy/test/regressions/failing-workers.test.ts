@@ -1,31 +1,12 @@
-import { ChildProcess } from 'node:child_process'
-import { type AddressInfo, createServer } from 'node:net'
-import { createServer as createTlsServer } from 'node:tls'
+import type { AddressInfo } from 'node:net'
 import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { proxyMember, proxyPool, startProxy } from '../../src/index.js'
+import { startProxy } from '../../src/index.js'
 import { parseProxyOptions } from '../../src/server/options.js'
 import { startWorkers } from '../../src/workers/primary.js'
-import { CERT, KEY } from '../kit/certificate.js'
-import { ask, proxyFor } from '../kit/clients.js'
-import { closeWithTest } from '../kit/target.js'
-
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await turn()
-}
-
-/** The worker processes of this process. */
-const workerIds = (): number[] =>
-  (process as unknown as { _getActiveHandles(): unknown[] })
-    ._getActiveHandles()
-    .filter((handle): handle is ChildProcess => handle instanceof ChildProcess)
-    .filter(({ spawnargs, exitCode, signalCode }) => {
-      const isRunning = exitCode === null && signalCode === null
-      return isRunning && spawnargs.some((arg) => arg.includes('workers/worker'))
-    })
-    .map(({ pid }) => pid as number)
+import { turn, until } from '../kit/until.js'
+import { closedPort } from '../kit/upstreams.js'
+import { workerIds } from '../kit/worker-ids.js'
 
 /** The program that child processes are started with, as long as the test runs. Counts how often it is read. */
 function replaceNode(): { path: string; starts: number } {
@@ -50,18 +31,10 @@ function collectWarnings(): string[] {
   return warnings
 }
 
-async function findFreePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
 const MISSING = '/nonexistent/node'
 
 describe('a worker of the proxy that fails', () => {
-  it('rejects startProxy with the reason where its program cannot be run, and leaves nothing behind', async () => {
+  it('rejects startProxy with the reason if its program cannot be run, and leaves nothing open', async () => {
     replaceNode().path = MISSING
     const warnings = collectWarnings()
     await expect(startProxy({ port: 0, workers: 2 })).rejects.toThrow(
@@ -72,7 +45,7 @@ describe('a worker of the proxy that fails', () => {
     expect(warnings).toEqual([])
   })
 
-  it('rejects startProxy with the exit code where it ends before it is ready', async () => {
+  it('rejects startProxy with its exit code if it exits before it is ready', async () => {
     const { NODE_OPTIONS } = process.env
     process.env['NODE_OPTIONS'] = '--require=/nonexistent/module.cjs'
     onTestFinished(() => {
@@ -85,7 +58,7 @@ describe('a worker of the proxy that fails', () => {
     expect(workerIds()).toEqual([])
   })
 
-  it('is started again with growing delays and one warning, and serves once it can start', async () => {
+  it('is restarted with increasing delays and one warning, and serves once it can start', async () => {
     const node = replaceNode()
     const original = node.path
     const warnings = collectWarnings()
@@ -117,12 +90,12 @@ describe('a worker of the proxy that fails', () => {
     await until(() => workerIds().length === 2)
   })
 
-  it('is started again also while another one is still starting', async () => {
+  it('is restarted while another one is still starting', async () => {
     const node = replaceNode()
     const original = node.path
     const warnings = collectWarnings()
     const clock = fakeClock()
-    const port = await findFreePort()
+    const port = await closedPort()
     const starting = startWorkers({ ...parseProxyOptions({ port, workers: 2 }), clock })
     await until(() => workerIds().length === 2)
     const [first, second] = workerIds() as [number, number]
@@ -143,7 +116,7 @@ describe('a worker of the proxy that fails', () => {
     await until(() => workerIds().length === 2)
   })
 
-  it('does not hold up close() where it could not be started', async () => {
+  it('does not delay close() if it could not be started', async () => {
     const node = replaceNode()
     const clock = fakeClock()
     const warnings = collectWarnings()
@@ -157,7 +130,7 @@ describe('a worker of the proxy that fails', () => {
     expect(workerIds()).toEqual([])
   })
 
-  it('is killed where it does not end within the timeout and the grace period of close()', async () => {
+  it('is killed if it does not exit within the timeout and the grace period of close()', async () => {
     const clock = fakeClock()
     const primary = await startWorkers({ ...parseProxyOptions({ port: 0, workers: 2 }), clock })
     const [first] = workerIds()
@@ -171,7 +144,7 @@ describe('a worker of the proxy that fails', () => {
     expect(workerIds()).toEqual([])
   })
 
-  it('does not keep connections for ever that came while no worker was ready', async () => {
+  it('does not hold connections longer than headTimeout while no worker is ready', async () => {
     const node = replaceNode()
     const clock = fakeClock()
     const warnings = collectWarnings()
@@ -185,32 +158,5 @@ describe('a worker of the proxy that fails', () => {
     for (const pid of workerIds()) process.kill(pid, 'SIGKILL')
     await until(() => warnings.length === 2)
     await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow('fetch failed')
-  })
-})
-
-describe('members of a proxy with workers', () => {
-  it('share no connection where they have one address but different TLS options', async () => {
-    const names: (string | false | null)[] = []
-    const server = createTlsServer({ key: KEY, cert: CERT }, (client) => {
-      names.push((client as unknown as { servername: string | false | null }).servername)
-      client
-        .on('error', () => {})
-        .on('data', () => client.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'))
-    })
-    closeWithTest(server)
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
-    const members = ['one.example', 'two.example'].map((servername) =>
-      proxyMember(url, { id: servername, tls: { servername, rejectUnauthorized: false } }),
-    )
-    const untrusted = proxyMember(url, { id: 'untrusted' })
-    const proxy = await proxyFor({
-      workers: 2,
-      pool: proxyPool({ id: 'p', members, strategy: 'round_robin' }),
-    })
-    for (let i = 0; i < 8; i++) expect((await ask(proxy, 'http://a.example/')).status).toBe(200)
-    expect(new Set(names)).toEqual(new Set(['one.example', 'two.example']))
-    const strict = await proxyFor({ workers: 2, pool: proxyPool({ id: 'q', members: [untrusted] }) })
-    expect((await ask(strict, 'http://a.example/')).status).toBe(502)
   })
 })

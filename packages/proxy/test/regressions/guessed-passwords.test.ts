@@ -13,7 +13,7 @@ const as = (name: string, password: string): { headers: Record<string, string> }
 })
 
 describe('wrong proxy passwords', () => {
-  it('are answered with 429 after ten from one address, and so is the right one', async () => {
+  it('are answered with 429 after ten from one address, and so is the correct one', async () => {
     const clock = fakeClock()
     const target = await startTarget()
     const proxy = await proxyFor({ users, clock })
@@ -32,7 +32,7 @@ describe('wrong proxy passwords', () => {
     expect((await ask(proxy, target.url, as('ann', 'right'))).status).toBe(200)
   })
 
-  it('lock out neither a user who was admitted before from the address, nor requests without credentials', async () => {
+  it('do not lock out a user admitted before from the address, or requests without credentials', async () => {
     const target = await startTarget()
     const proxy = await proxyFor({ users, clock: fakeClock() })
     expect((await ask(proxy, target.url, as('bob', 'other'))).status).toBe(200)
@@ -48,34 +48,5 @@ describe('wrong proxy passwords', () => {
     expect((await ask(proxy, target.url, as('ann', 'right'))).status).toBe(200)
     for (let i = 0; i < 11; i++) await ask(proxy, target.url, as('ann', `guess ${i}`))
     expect((await ask(proxy, target.url, as('ann', 'right'))).status).toBe(429)
-  })
-})
-
-describe('the status page of a proxy with users', () => {
-  it('takes credentials, and is limited like everything else', async () => {
-    const proxy = await proxyFor({ users, clock: fakeClock() })
-    const page = (headers: Record<string, string> = {}) => fetch(proxy.url, { headers })
-    const refused = await page()
-    expect(refused.status).toBe(401)
-    expect(refused.headers.get('www-authenticate')).toMatch(/^Basic realm=/)
-    expect(await refused.text()).not.toContain('tunnels')
-    expect((await fetch(`${proxy.url}/other`)).status).toBe(401)
-    const got = await page({ authorization: basic('ann', 'right') })
-    expect(got.status).toBe(200)
-    expect(await got.text()).toContain('tunnels')
-    const proxied = `GET / HTTP/1.1\r\nHost: a\r\nProxy-Authorization: ${basic('ann', 'right')}\r\nConnection: close\r\n\r\n`
-    expect(await raw(proxy, proxied)).toMatch(/^HTTP\/1\.1 200 /)
-    for (let i = 0; i < 11; i++) await page({ authorization: basic('bob', 'guess') })
-    expect((await page({ authorization: basic('bob', 'other') })).status).toBe(429)
-  })
-
-  it('may not be framed or taken for something else', async () => {
-    const proxy = await proxyFor()
-    for (const path of ['/', '/other']) {
-      const { headers } = await fetch(proxy.url + path)
-      expect(headers.get('x-content-type-options')).toBe('nosniff')
-      expect(headers.get('x-frame-options')).toBe('DENY')
-      expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
-    }
   })
 })

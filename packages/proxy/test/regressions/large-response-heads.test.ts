@@ -24,7 +24,7 @@ describe('a response head above 16 kB', () => {
     [40_000, 20_000, 502],
     [200_000, undefined, 502],
     [200_000, 300_000, 200],
-  ])('of %i bytes with maxHeaderSize %s is %i', async (bytes, maxHeaderSize, status) => {
+  ])('of %i bytes with maxHeaderSize %s is answered with %i', async (bytes, maxHeaderSize, status) => {
     const target = await startTarget((_request, response) => {
       response.writeHead(200, headersOf(bytes)).end('done')
     })
@@ -46,7 +46,7 @@ describe('a response head above 16 kB', () => {
     }
   })
 
-  it('is limited for each proxy that shares a pool', async () => {
+  it('has the limit of each proxy that shares a pool', async () => {
     const pool = proxyPool({ id: 'p', members: [await startUpstream(40_000)] })
     const request = `GET http://a.example/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`
     const narrow = await proxyFor({ pool, maxHeaderSize: 20_000, policies: {} })

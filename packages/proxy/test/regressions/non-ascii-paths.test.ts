@@ -43,7 +43,7 @@ describe('a path with bytes outside ASCII', () => {
     },
   )
 
-  it('is taken after other requests on the connection, and is the last of it', async () => {
+  it('is accepted after other requests on the connection, and is the last one', async () => {
     const target = await startTarget()
     const proxy = await proxyFor({ headTimeout: 1000 })
     const socket = connect(proxy.port, '127.0.0.1')
@@ -68,7 +68,7 @@ describe('a path with bytes outside ASCII', () => {
     expect(got.match(/^connection: close\r$/gim)).toHaveLength(1)
   })
 
-  it('may take longer than the timeout of the head to send its body', async () => {
+  it('has no head timeout while its body is sent', async () => {
     const target = await startTarget()
     const proxy = await proxyFor({ headTimeout: 200 })
     const socket = connect(proxy.port, '127.0.0.1')
@@ -85,7 +85,7 @@ describe('a path with bytes outside ASCII', () => {
     expect(got).toMatch(/^HTTP\/1\.1 200 [^]*PUT \/%C3%BC hi$/)
   })
 
-  it.each([1, 2])('is the same wherever its request is split into two packets (request %i)', async (nth) => {
+  it.each([1, 2])('is the same at every split of its request into two packets (request %i)', async (nth) => {
     const target = await startTarget()
     const proxy = await proxyFor()
     const request = Buffer.from(`GET ${target.url}/tür/日?é HTTP/1.1\r\nHost: a\r\n\r\n`)
@@ -119,7 +119,7 @@ describe('a path with bytes outside ASCII', () => {
     ])
   })
 
-  it('is the same where every byte comes in a packet of its own', async () => {
+  it('is the same if every byte is a separate packet', async () => {
     const target = await startTarget()
     const proxy = await proxyFor()
     const socket = connect(proxy.port, '127.0.0.1').setNoDelay(true)
@@ -138,15 +138,15 @@ describe('a path with bytes outside ASCII', () => {
   it.each([
     ['in a host', 'GET http://exämple/ HTTP/1.1\r\nHost: a\r\n\r\n', 400],
     ['with a space in the URL', 'GET http://a/ü http://b/ HTTP/1.1\r\nHost: a\r\n\r\n', 400],
-    ['without an end, when its line is too long', `GET http://a/ü${'x'.repeat(4000)}`, 431],
-    ['without an end, when its time is over', 'GET http://a/ü', 408],
+    ['without an end, if its line is too long', `GET http://a/ü${'x'.repeat(4000)}`, 431],
+    ['without an end, after the head timeout', 'GET http://a/ü', 408],
   ])('is rejected %s', async (_name, request, status) => {
     const proxy = await proxyFor({ maxHeaderSize: 2048, headTimeout: 200 })
     expect(await raw(proxy, request)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
     while (proxy.status().connections > 0) await new Promise((resolve) => setImmediate(resolve))
   })
 
-  it('is taken in a packet that ends a chunked body', async () => {
+  it('is accepted in a packet that ends a chunked body', async () => {
     const target = await startTarget()
     const proxy = await proxyFor()
     const socket = connect(proxy.port, '127.0.0.1')
@@ -163,7 +163,7 @@ describe('a path with bytes outside ASCII', () => {
     expect(got).toMatch(/GET \/%C3%BC$/)
   })
 
-  it('is not read as another request where it is the end of a line', async () => {
+  it('is not parsed as another request at the end of a line', async () => {
     const target = await startTarget()
     const proxy = await proxyFor()
     const socket = connect(proxy.port, '127.0.0.1')

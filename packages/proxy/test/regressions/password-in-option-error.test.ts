@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { startProxy } from '../../src/index.js'
 
-it('does not repeat users that are not valid in the error, since they may hold a password', async () => {
+it('does not repeat invalid users in the error, because they may contain a password', async () => {
   const users = 'ann:secret' as never
   const error: Error = await startProxy({ port: 0, users }).then(
     () => new Error('started'),

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { ask, proxyFor, raw } from '../kit/clients.js'
 import { startTarget } from '../kit/target.js'
 
-it('runs a limited number of pipelined requests of one connection at a time, and answers all in order', async () => {
+it('handles a limited number of pipelined requests at a time, and answers all in order', async () => {
   const held: ServerResponse[] = []
   let isOpen = false
   const target = await startTarget(({ url }, response) => {
@@ -65,7 +65,7 @@ const padding = 'x'.repeat(1000)
 it.each([
   ['short responses', 10],
   ['responses that fill the connection', 200_000],
-])('reads no further pipelined requests while some wait to be handled (%s)', async (_name, size) => {
+])('stops reading pipelined requests while some are waiting (%s)', async (_name, size) => {
   const target = await startTarget((_, response) => response.end('x'.repeat(size)))
   const proxy = await proxyFor()
   const count = countUnanswered(proxy.port)
@@ -83,7 +83,7 @@ it.each([
   client.destroy()
 })
 
-it('reads no further pipelined requests behind one that closes the connection', async () => {
+it('reads no pipelined requests after one that closes the connection', async () => {
   const held: ServerResponse[] = []
   const target = await startTarget((_, response) => void held.push(response))
   const proxy = await proxyFor()

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { ask, proxyFor, raw } from '../kit/clients.js'
 import { startTarget } from '../kit/target.js'
+import { turn } from '../kit/until.js'
 
 const WEB_SOCKET =
   'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n'
@@ -31,13 +32,11 @@ async function startSlowTarget(body = 'slow response') {
   }
 }
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
-
 describe('a request that is pipelined with an upgrade or CONNECT', () => {
   it.each([
     ['h2c', H2C],
     ['a refused WebSocket', WEB_SOCKET],
-  ])('leaves the response to the upgrade before it complete (%s)', async (_name, headers) => {
+  ])('does not truncate the response to an upgrade before it (%s)', async (_name, headers) => {
     for (const follow of ['GET', 'h2c', 'WebSocket', 'CONNECT', 'malformed']) {
       const { target, held, release } = await startSlowTarget()
       target.server.removeAllListeners('upgrade')
@@ -100,7 +99,7 @@ describe('a request that is pipelined with an upgrade or CONNECT', () => {
     )
   })
 
-  it('gets its response though what follows is not HTTP', async () => {
+  it('gets its response even if the next bytes are not HTTP', async () => {
     const { target, held, release } = await startSlowTarget()
     const proxy = await proxyFor()
     const answered = raw(proxy, `${get(`${target.url}/slow`)}nonsense\r\n\r\n`)
@@ -111,7 +110,7 @@ describe('a request that is pipelined with an upgrade or CONNECT', () => {
     expect(got.match(/HTTP\/1\.1 /g)).toHaveLength(1)
   })
 
-  it('leaves no upstream connection where the client disconnects first', async () => {
+  it('leaves no upstream connection open if the client disconnects first', async () => {
     const { target, held } = await startSlowTarget()
     const proxy = await proxyFor()
     const socket = connect(proxy.port, '127.0.0.1').on('error', () => {})

@@ -36,7 +36,7 @@ describe('a private target behind a pool', () => {
     '[::ffff:7f00:1]',
     '[::FFFF:7F00:0001]',
     '[::]',
-  ])('is refused as %s in a request and in CONNECT', async (host) => {
+  ])('is rejected as %s in a request and in CONNECT', async (host) => {
     const upstream = await startChain()
     const pool = proxyPool({ id: 'p', members: [upstream.url] })
     const proxy = await proxyFor({ pool, allowPrivateTargets: false, resolve })
@@ -49,7 +49,7 @@ describe('a private target behind a pool', () => {
   })
 
   it.each(['[fe80::1%25eth0]', '[::1%lo]', '[::ffff:127.0.0.1%251]'])(
-    'is refused as %s, with a zone',
+    'is rejected as %s, with a zone',
     async (host) => {
       const proxy = await proxyFor({ allowPrivateTargets: false, resolve })
       for (const line of [`GET http://${host}:80/ HTTP/1.1`, `CONNECT ${host}:80 HTTP/1.1`])
@@ -60,7 +60,7 @@ describe('a private target behind a pool', () => {
   )
 })
 
-describe('a public target with a final dot', () => {
+describe('a public target with a trailing dot', () => {
   it('is allowed', async () => {
     const policy = new TargetPolicy({ resolve })
     expect(await policy.allows('outside.example.')).toBe(true)
@@ -68,7 +68,7 @@ describe('a public target with a final dot', () => {
     expect(policy.allows('8.8.8.8..')).toBe(true)
   })
 
-  it('is not resolved again while the answers are remembered', async () => {
+  it('is resolved once while its addresses are cached', async () => {
     const names: string[] = []
     const policy = new TargetPolicy({
       resolve: async (name) => {
@@ -81,7 +81,7 @@ describe('a public target with a final dot', () => {
     expect(names).toEqual(['a.example.', 'a.example'])
   })
 
-  it('is reached where private targets are allowed', async () => {
+  it('is reached if private targets are allowed', async () => {
     const target = await startTarget()
     const got = await ask(await proxyFor(), `http://127.0.0.1.:${target.port}/x`)
     expect(got.body).toBe('GET /x')

@@ -16,8 +16,8 @@ async function many(count: number, width: number, job: (i: number) => Promise<vo
   await Promise.all(Array.from({ length: width }, worker))
 }
 
-describe('under load', () => {
-  it('upstreams that are killed and started again lose no idempotent call and double no other', async () => {
+describe('a proxy under load', () => {
+  it('answers every GET and sends no POST twice while its members are killed and restarted', async () => {
     const target = await startTarget(({ method, body }, response) => response.end(`${method} ${body}`))
     const ports: number[] = []
     const servers: ChainServer[] = []
@@ -68,7 +68,7 @@ describe('under load', () => {
     expect((await askThroughTunnel(proxy, target.url)).status).toBe(200)
   })
 
-  it('half of the pool may be black holes', async () => {
+  it('answers every request while half of its members do not respond', async () => {
     const target = await startTarget()
     const good = await Promise.all(Array.from({ length: 4 }, () => startChain()))
     const holes = await Promise.all(Array.from({ length: 4 }, () => startFaulty('stall')))
@@ -85,7 +85,7 @@ describe('under load', () => {
     expect(target.arrived).toHaveLength(100)
   })
 
-  it('nothing is left behind', async () => {
+  it('leaves no connection or tunnel open afterwards', async () => {
     const target = await startTarget()
     const pool = proxyPool({ id: 'p', members: [(await startChain()).url] })
     const proxy = await proxyFor({ pool })

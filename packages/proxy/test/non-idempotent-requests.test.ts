@@ -31,8 +31,8 @@ async function startForgetful(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as { port: number }).port}`
 }
 
-describe('a request that changes something', () => {
-  it('is not sent again once it may have arrived', async () => {
+describe('a non-idempotent request', () => {
+  it('is not retried after it may have arrived', async () => {
     const target = await startTarget()
     const pool = proxyPool({ id: 'p', members: [await startForgetful(), (await startChain()).url] })
     const proxy = await proxyFor({ pool, policies })
@@ -42,7 +42,7 @@ describe('a request that changes something', () => {
   })
 
   it.each([403, 429, 500, 503])(
-    'is not sent again after an answer of %s, which is handed on',
+    'is not retried after a response of %s, which the client gets',
     async (status) => {
       const target = await startTarget((_request, response) => {
         response.statusCode = status
@@ -55,7 +55,7 @@ describe('a request that changes something', () => {
     },
   )
 
-  it.each([403, 429, 503])('has its answer of %s from a guard that goes on all the same', async (status) => {
+  it.each([403, 429, 503])('gets its first response of %s even if the guard retries', async (status) => {
     const target = await startTarget((_request, response) => {
       response.statusCode = status
       response.end('told')
@@ -69,7 +69,7 @@ describe('a request that changes something', () => {
     expect(pool.members().map(({ id }) => pool.stats(id).failureCount)).toEqual([status === 503 ? 1 : 0, 0])
   })
 
-  it('goes elsewhere where it provably never left', async () => {
+  it('goes to another member if it was not sent', async () => {
     const target = await startTarget()
     const dead = `http://127.0.0.1:${await closedPort()}`
     const pool = proxyPool({ id: 'p', members: [dead, (await startChain()).url] })
@@ -78,7 +78,7 @@ describe('a request that changes something', () => {
     expect(target.arrived).toHaveLength(1)
   })
 
-  it('is sent again with an Idempotency-Key, or where that is allowed', async () => {
+  it('is retried with an Idempotency-Key, or with retryNonIdempotent', async () => {
     const target = await startTarget()
     const members = async () => [await startForgetful(), (await startChain()).url]
     const keyed = await proxyFor({ pool: proxyPool({ id: 'p', members: await members() }), policies })
@@ -91,7 +91,7 @@ describe('a request that changes something', () => {
     expect(target.arrived).toHaveLength(4)
   })
 
-  it('goes by the policy that it names, and by the guard that is given', async () => {
+  it('uses retryNonIdempotent of its policy, or of a custom guard', async () => {
     const target = await startTarget()
     const members = async () => [await startForgetful(), (await startChain()).url]
     const named = async (bold: boolean, standard: boolean) => {
@@ -112,7 +112,7 @@ describe('a request that changes something', () => {
     expect(target.arrived).toHaveLength(2)
   })
 
-  it('is not tried elsewhere after what its policy never retries', async () => {
+  it('does not go to another member after an error in abortOn', async () => {
     const target = await startTarget()
     const dead = `http://127.0.0.1:${await closedPort()}`
     const pool = proxyPool({ id: 'p', members: [dead, (await startChain()).url] })
@@ -122,7 +122,7 @@ describe('a request that changes something', () => {
     expect(target.arrived).toHaveLength(0)
   })
 
-  it('is sent once though a policy has a second call join', async () => {
+  it('is sent once by a guard with hedging', async () => {
     const target = await startTarget((_request, response) => void setImmediate(() => response.end('done')))
     const members = [(await startChain()).url, (await startChain()).url]
     const pool = proxyPool({ id: 'p', members })
@@ -133,8 +133,10 @@ describe('a request that changes something', () => {
     expect(new Set(bodies).size).toBe(bodies.length)
     expect(bodies).toHaveLength(20)
   })
+})
 
-  it('whose body is too long to be kept is sent once, whatever its method', async () => {
+describe('an idempotent request with a body', () => {
+  it('is not retried if its body is too large to be kept', async () => {
     const target = await startTarget()
     const pool = proxyPool({ id: 'p', members: [(await startFaulty('reset')).url, (await startChain()).url] })
     const proxy = await proxyFor({ pool, policies })
@@ -143,7 +145,7 @@ describe('a request that changes something', () => {
     expect(target.arrived).toHaveLength(0)
   })
 
-  it('and may be repeated is, with its whole body', async () => {
+  it('is retried with its whole body', async () => {
     const target = await startTarget()
     const pool = proxyPool({ id: 'p', members: [(await startFaulty('reset')).url, (await startChain()).url] })
     const proxy = await proxyFor({ pool, policies })

@@ -8,8 +8,8 @@ import { closedPort, startChain, startFaulty, startSocks } from './kit/upstreams
 const QUICK = { retry: { maxAttempts: 3, backoffType: 'immediate' as const } }
 const NAMED = { policies: { quick: QUICK, once: { retry: false as const } } }
 
-describe('a plain request', () => {
-  it('arrives through an HTTP proxy with credentials, over connections that are kept', async () => {
+describe('a request in absolute form', () => {
+  it('goes through an HTTP member with credentials, over reused connections', async () => {
     const target = await startTarget()
     const upstream = await startChain({ username: 'u', password: 'p@w' })
     const pool = proxyPool({
@@ -25,7 +25,7 @@ describe('a plain request', () => {
     expect(proxy.status()).toMatchObject({ requests: 3, refused: 0, pool: { members: { available: 1 } } })
   })
 
-  it('arrives through a SOCKS5 proxy, and without any proxy', async () => {
+  it('goes through a SOCKS5 member, and directly without a pool', async () => {
     const target = await startTarget()
     const upstream = await startSocks({ username: 'u', password: 'secret' })
     const pool = proxyPool({ id: 'p', members: [upstream.url] })
@@ -37,7 +37,7 @@ describe('a plain request', () => {
     expect(await ask(await proxyFor(), `${target.url}/d`)).toMatchObject({ status: 200, body: 'GET /d' })
   })
 
-  it('keeps its body, of whatever size and however it is sent', async () => {
+  it('keeps its body of any size, with a length or chunked', async () => {
     const target = await startTarget(({ body }, response) => response.end(`${body.length}`))
     const pool = proxyPool({ id: 'p', members: [(await startChain()).url] })
     const proxy = await proxyFor({ pool })
@@ -51,7 +51,7 @@ describe('a plain request', () => {
     expect(target.arrived.at(-1)?.body).toBe('abcde')
   })
 
-  it('has answers of every length untouched', async () => {
+  it('gets large responses unchanged, with a length or chunked', async () => {
     const size = 3_000_000
     const target = await startTarget(({ url }, response) => {
       const body = Buffer.alloc(size, url)
@@ -66,7 +66,7 @@ describe('a plain request', () => {
     }
   })
 
-  it('answers HEAD, 204 and 304 without a body', async () => {
+  it('gets responses to HEAD, and 204 and 304, without a body', async () => {
     const target = await startTarget(({ url }, response) => {
       if (url === '/head') response.setHeader('content-length', 10)
       response.statusCode = Number(url.slice(1)) || 200
@@ -80,7 +80,7 @@ describe('a plain request', () => {
     expect((await ask(proxy, `${target.url}/304`)).status).toBe(304)
   })
 
-  it('loses what belongs to the connection on both ways, and what is meant for us', async () => {
+  it('loses hop-by-hop headers in both directions, and the headers for the proxy', async () => {
     const target = await startTarget((_request, response) => {
       response.setHeader('connection', 'x-inner')
       response.setHeader('x-inner', 'no')
@@ -117,7 +117,7 @@ describe('a plain request', () => {
     expect(answer).not.toMatch(/x-inner|proxy-authenticate/i)
   })
 
-  it('is tried again elsewhere by the policy, and the last answer is handed on', async () => {
+  it('is retried by its policy, and gets the last response', async () => {
     const statuses = [503, 502, 200]
     const target = await startTarget((_request, response) => {
       response.statusCode = statuses.shift() ?? 503
@@ -136,7 +136,7 @@ describe('a plain request', () => {
     expect(target.arrived).toHaveLength(7)
   })
 
-  it('hands on a large answer of 500 and more as it comes', async () => {
+  it('gets a large error response after the last attempt unchanged', async () => {
     const body = 'x'.repeat(500_000)
     const target = await startTarget((_request, response) => {
       response.statusCode = 503
@@ -151,7 +151,7 @@ describe('a plain request', () => {
     expect(target.arrived).toHaveLength(3)
   })
 
-  it('stays with one member for a session, and goes to its region', async () => {
+  it('uses one member per session, and the members of its region', async () => {
     const target = await startTarget()
     const upstreams = await Promise.all(Array.from({ length: 4 }, () => startChain()))
     const members = upstreams.map(({ url }, i) => proxyMember(url, { region: i < 2 ? 'eu' : 'us' }))
@@ -166,7 +166,7 @@ describe('a plain request', () => {
     expect(upstreams.map(({ asked }) => asked.length)).toEqual([0, 0, 3, 3])
   })
 
-  it('runs under the guard that its owner gives, who is told what it is', async () => {
+  it('runs under a custom guard, which gets a description of the call', async () => {
     const target = await startTarget()
     const calls: ProxyCall[] = []
     const own = guard({ retry: false })
@@ -194,10 +194,28 @@ describe('a plain request', () => {
     expect(missing.status).toBe(400)
     expect(JSON.parse(missing.body).error).toBe('POLICY_NOT_FOUND')
   })
+
+  it('is retried only after the statuses in retryStatusCodes of its policy', async () => {
+    const answers = [500, 503, 500, 200]
+    const target = await startTarget((_request, response) => {
+      response.statusCode = answers.shift() ?? 0
+      response.end()
+    })
+    const retry = { maxAttempts: 5, backoffType: 'immediate' as const, retryStatusCodes: [500] }
+    const proxy = await proxyFor({ policies: { listed: { retry } } })
+    const headers = { 'x-holdfast-policy': 'listed' }
+    expect((await ask(proxy, target.url, { headers })).status).toBe(503)
+    expect((await ask(proxy, target.url, { headers })).status).toBe(200)
+    expect(answers).toEqual([])
+    const wrong = { policies: { listed: { retry: { retryStatusCodes: [404] } } } }
+    await expect(proxyFor(wrong)).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
+    const odd = { policies: { listed: { retry: { retryNonIdempotent: 1 as never } } } }
+    await expect(proxyFor(odd)).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
+  })
 })
 
-describe('the proxy answers itself', () => {
-  it('400 where the policy is unknown, the form is wrong or the target none', async () => {
+describe('a proxy', () => {
+  it('answers an unknown policy or an invalid target with 400', async () => {
     const target = await startTarget()
     const proxy = await proxyFor(NAMED)
     expect((await ask(proxy, target.url, { headers: { 'x-holdfast-policy': 'nope' } })).status).toBe(400)
@@ -213,7 +231,7 @@ describe('the proxy answers itself', () => {
     expect(target.arrived).toEqual([])
   })
 
-  it('407 without a user it knows, and says how to ask', async () => {
+  it('answers missing or wrong credentials with 407 and Proxy-Authenticate', async () => {
     const target = await startTarget()
     const proxy = await proxyFor({ users: [{ name: 'ann', password: 'pw' }] })
     const refused = await ask(proxy, target.url)
@@ -224,7 +242,7 @@ describe('the proxy answers itself', () => {
     expect(target.arrived).toEqual([])
   })
 
-  it('403 for private targets, however they are written', async () => {
+  it('answers private targets in every spelling with 403', async () => {
     const target = await startTarget()
     const upstream = await startChain()
     const pool = proxyPool({ id: 'p', members: [upstream.url] })
@@ -251,7 +269,7 @@ describe('the proxy answers itself', () => {
     expect(upstream.asked).toEqual([])
   })
 
-  it('502 where nobody answers, without a word of who was asked', async () => {
+  it('answers with 502 if no member responds, without naming a member', async () => {
     const port = await closedPort()
     const pool = proxyPool({ id: 'p', members: [`http://user:hunter2@127.0.0.1:${port}`] })
     const proxy = await proxyFor({ pool, policies: NAMED.policies })
@@ -261,7 +279,7 @@ describe('the proxy answers itself', () => {
     expect(got.body).not.toContain(String(port))
   })
 
-  it('503 at once with Retry-After where every member is open', async () => {
+  it('answers with 503 and Retry-After if all members are open', async () => {
     const pool = proxyPool({
       id: 'p',
       members: [`http://127.0.0.1:${await closedPort()}`],
@@ -276,7 +294,7 @@ describe('the proxy answers itself', () => {
     expect(JSON.parse(got.body).error).toBe('POOL_UNAVAILABLE')
   })
 
-  it('504 where the time is up', async () => {
+  it('answers with 504 after a timeout', async () => {
     const pool = proxyPool({ id: 'p', members: [(await startFaulty('stall')).url] })
     const policies = { short: { retry: false as const, timeout: { attempt: 20 } } }
     const got = await ask(await proxyFor({ pool, policies }), 'http://127.0.0.1:1/', {
@@ -287,7 +305,7 @@ describe('the proxy answers itself', () => {
     expect((await ask(total, 'http://127.0.0.1:1/')).status).toBe(504)
   })
 
-  it('the page at / in numbers, with no secret and no name of a proxy', async () => {
+  it('serves a status page without secrets and names of members', async () => {
     const pool = proxyPool({
       id: 'p<',
       members: ['http://user:hunter2@p1.example:8080', 'http://p2.example:1'],
@@ -304,23 +322,5 @@ describe('the proxy answers itself', () => {
       await fetch(proxy.url, { headers: { authorization, accept: 'application/json' } })
     ).json()
     expect(json).toMatchObject({ requests: 0, pool: { id: 'p<', members: { available: 1, open: 1 } } })
-  })
-
-  it('is sent again after the statuses that a policy lists, and after no others', async () => {
-    const answers = [500, 503, 500, 200]
-    const target = await startTarget((_request, response) => {
-      response.statusCode = answers.shift() ?? 0
-      response.end()
-    })
-    const retry = { maxAttempts: 5, backoffType: 'immediate' as const, retryStatusCodes: [500] }
-    const proxy = await proxyFor({ policies: { listed: { retry } } })
-    const headers = { 'x-holdfast-policy': 'listed' }
-    expect((await ask(proxy, target.url, { headers })).status).toBe(503)
-    expect((await ask(proxy, target.url, { headers })).status).toBe(200)
-    expect(answers).toEqual([])
-    const wrong = { policies: { listed: { retry: { retryStatusCodes: [404] } } } }
-    await expect(proxyFor(wrong)).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
-    const odd = { policies: { listed: { retry: { retryNonIdempotent: 1 as never } } } }
-    await expect(proxyFor(odd)).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
   })
 })

@@ -23,8 +23,8 @@ async function saying(bytes: string): Promise<{ url: string; asked: () => number
 const unchanged = (length: number): string =>
   `HTTP/1.1 304 Not Modified\r\nETag: "x"\r\nContent-Length: ${length}\r\n\r\n`
 
-describe('an answer that never has a body', () => {
-  it.each([50, 100_000])('may say how long one would be: a 304 is handed on with %i', async (length) => {
+describe('a response that never has a body', () => {
+  it.each([50, 100_000])('keeps the Content-Length of a 304: %i', async (length) => {
     const target = await saying(unchanged(length))
     const got = await ask(await proxyFor(), `${target.url}/`)
     expect(got).toMatchObject({
@@ -35,7 +35,7 @@ describe('an answer that never has a body', () => {
     expect(target.asked()).toBe(1)
   })
 
-  it('is a success of the member it came through, time after time', async () => {
+  it('counts as a success of its member each time', async () => {
     const member = await saying(unchanged(50))
     const pool = proxyPool({
       id: 'p',
@@ -48,7 +48,7 @@ describe('an answer that never has a body', () => {
     expect(member.asked()).toBe(3)
   })
 
-  it('is one for a fetch through the pool', async () => {
+  it('counts as a success of its member in a fetch through the pool', async () => {
     const member = await saying(unchanged(50))
     const pool = proxyPool({ id: 'p', members: [proxyMember(member.url, { id: 'm' })] })
     const got = await createProxyFetch(pool)('http://192.0.2.1/')
@@ -56,7 +56,7 @@ describe('an answer that never has a body', () => {
     expect(pool.stats('m')).toMatchObject({ successCount: 1, failureCount: 0 })
   })
 
-  it('is whole in answer to HEAD, and where a 204 has a length, which is not handed on', async () => {
+  it('keeps its Content-Length for HEAD, and loses it for a 204', async () => {
     const long = await saying('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n')
     const proxy = await proxyFor()
     expect(await ask(proxy, `${long.url}/`, { method: 'HEAD' })).toMatchObject({
@@ -69,11 +69,11 @@ describe('an answer that never has a body', () => {
   })
 })
 
-describe('requests in one go over one connection', () => {
+describe('pipelined requests', () => {
   const two = (first: string, second: string, last = 'Connection: close\r\n'): string =>
     `GET ${first} HTTP/1.1\r\nHost: x\r\n\r\nGET ${second} HTTP/1.1\r\nHost: x\r\n${last}\r\n`
 
-  it('are all answered, in order, though the first is the slowest', async () => {
+  it('get their responses in order, even if the first is the slowest', async () => {
     let release = (): void => {}
     const target = await startTarget(({ url }, response) => {
       if (url === '/1') release = () => response.end('first')
@@ -86,7 +86,7 @@ describe('requests in one go over one connection', () => {
     expect(got.match(/first|second/g)).toEqual(['first', 'second'])
   })
 
-  it('have a long answer in its turn', async () => {
+  it('get a large response in order', async () => {
     const size = 300_000
     let release = (): void => {}
     const target = await startTarget(({ url }, response) => {
@@ -103,13 +103,13 @@ describe('requests in one go over one connection', () => {
     expect(got.match(/x{1000,}/g)?.join('').length).toBe(size)
   })
 
-  it('have a refusal in its turn', async () => {
+  it('get an error response of the proxy in order', async () => {
     const target = await startTarget((_request, response) => setImmediate(() => response.end('first')))
     const got = await raw(await proxyFor(), two(`${target.url}/1`, 'ftp://nowhere/'))
     expect(got.match(/HTTP\/1\.1 \d+|first/g)).toEqual(['HTTP/1.1 200', 'first', 'HTTP/1.1 400'])
   })
 
-  it('are all given up when the client leaves', async () => {
+  it('are all aborted when the client disconnects', async () => {
     let came = 0
     let left = 0
     let whenLeft = (): void => {}
@@ -129,11 +129,11 @@ describe('requests in one go over one connection', () => {
   })
 })
 
-describe('a member that changes the protocol unasked', () => {
+describe('a 101 response without an Upgrade request', () => {
   it.each([
     'HTTP/1.1 101 Switching Protocols\r\n\r\n',
     'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n',
-  ])('has failed, and another is asked: %j', async (bytes) => {
+  ])('counts as a failure of the member, and the request goes to another: %j', async (bytes) => {
     const target = await startTarget()
     const bad = await saying(bytes)
     const pool = proxyPool({
@@ -151,7 +151,7 @@ describe('a member that changes the protocol unasked', () => {
     expect(bad.asked()).toBeGreaterThan(0)
   })
 
-  it('is no different from a target that does', async () => {
+  it('of a target is answered with 502', async () => {
     const target = await saying('HTTP/1.1 101 Switching Protocols\r\n\r\n')
     const proxy = await proxyFor({ policies: { once: { retry: false } } })
     const got = await ask(proxy, `${target.url}/`, { headers: { 'x-holdfast-policy': 'once' } })
@@ -159,7 +159,7 @@ describe('a member that changes the protocol unasked', () => {
   })
 })
 
-describe('a tunnel through a proxy', () => {
+describe('a tunnel through an HTTP member', () => {
   const through = async (answer: string): Promise<string> => {
     const member = await saying(answer)
     const proxy = await proxyFor({
@@ -175,11 +175,11 @@ describe('a tunnel through a proxy', () => {
     'HTTP/1.1 200 OK\n\nthe end',
     'HTTP/1.0 200 OK\nVia: it\n\nthe end',
     'HTTP/1.1 200 OK\r\nVia: it\n\r\nthe end',
-  ])('stands after %j', async (answer) => {
+  ])('is opened after the response %j', async (answer) => {
     expect(await through(answer)).toBe('HTTP/1.1 200 Connection Established\r\n\r\nthe end')
   })
 
-  it('does not after a change of protocol, nor after promises without end', async () => {
+  it('is not opened after a 101, or after too many interim responses', async () => {
     for (const answer of ['HTTP/1.1 101 Switching\r\n\r\nthe end', 'HTTP/1.1 100 Wait\r\n\r\n'.repeat(1000)])
       expect(await through(answer)).toMatch(/^HTTP\/1\.1 502 /)
   })
