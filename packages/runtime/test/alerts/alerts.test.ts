@@ -51,7 +51,7 @@ const critical = (more: Partial<CriticalFailure> = {}): CriticalFailure => ({
 })
 
 describe('an alert', () => {
-  it('is an event, and a signed POST of it', async () => {
+  it('is emitted as an event and sent as a signed POST', async () => {
     options = { ...options, secret: 'whisper' }
     const event = alerts.raise(
       critical({ sessionId: 's1', correlationId: 'c1', itemId: 'm1', httpStatus: 401 }),
@@ -74,7 +74,7 @@ describe('an alert', () => {
     expect(post.headers['content-type']).toBe('application/json')
   })
 
-  it('without a secret has no signature, without a webhook is not sent', async () => {
+  it('has no signature without a secret, and is not sent without a webhook', async () => {
     alerts.raise(critical())
     options = {}
     alerts.raise(critical({ kind: 'other' }))
@@ -84,7 +84,7 @@ describe('an alert', () => {
     expect(posts[0]?.headers).not.toHaveProperty('x-holdfast-signature')
   })
 
-  it('is sent again when the other side fails', async () => {
+  it('is retried when the webhook fails', async () => {
     answers = [503, 500]
     alerts.raise(critical())
     // In small steps, each a turn of the event loop: the answer must be there before the deadline of an attempt.
@@ -94,7 +94,7 @@ describe('an alert', () => {
     expect(kit.complaints).toEqual([])
   })
 
-  it('that is refused is complained of, without the URL', async () => {
+  it('causes a warning without the URL when the webhook rejects it', async () => {
     answers = [404]
     options = { webhook: `${options.webhook}?token=t1` }
     alerts.raise(critical())
@@ -105,7 +105,7 @@ describe('an alert', () => {
     ])
   })
 
-  it('to a URL that is none is complained of', async () => {
+  it('causes a warning when the URL is not valid', async () => {
     options = { webhook: 'nowhere with secret-in-it' }
     alerts.raise(critical())
     await alerts.close()
@@ -113,20 +113,20 @@ describe('an alert', () => {
     expect(kit.complaints[0]).not.toContain('secret-in-it')
   })
 
-  it('takes credentials of the URL along in a header', async () => {
+  it('sends the credentials of the URL in a header', async () => {
     options = { webhook: options.webhook?.replace('//', '//ann:pw@') }
     alerts.raise(critical())
     await alerts.close()
     expect(posts[0]?.headers.authorization).toBe(`Basic ${Buffer.from('ann:pw').toString('base64')}`)
   })
 
-  it('holds no secret', async () => {
+  it('contains no secret', async () => {
     alerts.raise(critical({ error: { type: 'E', message: 'GET http://u:pw1@h/?api_key=k1' } }))
     await alerts.close()
     expect(posts[0]?.body).not.toMatch(/pw1|k1/)
   })
 
-  it('does not go on when the process ends and the other side hangs', async () => {
+  it('does not keep the process alive when the webhook does not respond', async () => {
     server.removeAllListeners('request')
     const hung = new Promise<void>((resolve) => server.on('request', () => resolve()))
     alerts.raise(critical())
@@ -138,8 +138,8 @@ describe('an alert', () => {
   })
 })
 
-describe('the webhook is not told too often', () => {
-  it('but once a minute of one operation and kind, with how many were held back', async () => {
+describe('the rate limit of the webhook', () => {
+  it('allows one alert per minute, operation and kind, and reports the number of suppressed ones', async () => {
     for (let i = 0; i < 5; i++) alerts.raise(critical())
     alerts.raise(critical({ kind: 'quota' }))
     await alerts.flush()
@@ -157,7 +157,7 @@ describe('the webhook is not told too often', () => {
     ])
   })
 
-  it('and 20 times a minute of all of them', async () => {
+  it('allows 20 alerts per minute in total', async () => {
     for (let i = 0; i < 1000; i++) alerts.raise(critical({ kind: `kind ${i}` }))
     await alerts.close()
     expect(posts).toHaveLength(20)
@@ -165,7 +165,7 @@ describe('the webhook is not told too often', () => {
 })
 
 describe('a disk that is nearly full', () => {
-  it('is warned of once, until it is well again', async () => {
+  it('causes one warning until it has enough space again', async () => {
     let free: number | undefined = 1000
     kit.store.freeSpace = async () => free
     const watch = new StorageMonitor(kit, 100)
@@ -192,7 +192,7 @@ describe('a disk that is nearly full', () => {
     expect(kit.complaints).toHaveLength(2)
   })
 
-  it('of which nothing can be known is not warned of', async () => {
+  it('causes no warning when its free space is unknown', async () => {
     const watch = new StorageMonitor(kit)
     await watch.check()
     kit.store.freeSpace = () => Promise.reject(new Error('no'))

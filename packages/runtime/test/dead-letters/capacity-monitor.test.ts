@@ -6,8 +6,8 @@ import { freshStore, refusal, STORES, setup } from './setup.js'
 const warnings = (events: readonly { eventType: string }[]) =>
   events.filter(({ eventType }) => eventType === 'storage_warning')
 
-describe.each(STORES)('a queue with a limit, kept in %s', (kind) => {
-  it('warns at four fifths, once until it falls below, and refuses at the limit', async () => {
+describe.each(STORES)('a dead letter queue with a limit in %s', (kind) => {
+  it('warns once at 80 %, and rejects entries at the limit', async () => {
     const { queue, enqueue, events } = await setup({
       store: await freshStore(kind),
       options: { maxEntries: 10 },
@@ -36,8 +36,8 @@ describe.each(STORES)('a queue with a limit, kept in %s', (kind) => {
   })
 })
 
-describe('a queue with a limit', () => {
-  it('refuses calls with a payload before they are made, where told to, until there is room', async () => {
+describe('a dead letter queue with a limit', () => {
+  it('rejects calls with a payload before they run while it is full, if configured so', async () => {
     const { queue, enqueue, live, clock } = await setup({ options: { maxEntries: 2, whenFull: 'refuse' } })
     await queue.open()
     expect(queue.rejectionIfFull()).toBeUndefined()
@@ -54,7 +54,7 @@ describe('a queue with a limit', () => {
     await clock.advance(0)
   })
 
-  it('knows that it is full from the start, and notices when others made room', async () => {
+  it('detects at the start that it is full, and that another process deleted entries', async () => {
     const first = await setup({ options: { maxEntries: 2 } })
     await first.enqueue('a')
     await first.enqueue('b')
@@ -72,7 +72,7 @@ describe('a queue with a limit', () => {
     expect(queue.rejectionIfFull()).toBeUndefined()
   })
 
-  it('asks the store rarely while there is room', async () => {
+  it('rarely queries the store while it is not full', async () => {
     const { kit, enqueue } = await setup({ options: { maxEntries: 100_000 } })
     let counts = 0
     const { deadLetters } = kit.store
@@ -85,7 +85,7 @@ describe('a queue with a limit', () => {
     expect(counts).toBeLessThan(6)
   })
 
-  it('notices when others filled it, though nothing failed here', async () => {
+  it('detects that another process filled it, without a failure in this process', async () => {
     const first = await setup({ store: sharedWith((await setup()).store), options: { maxEntries: 2 } })
     const clock = watchedClock()
     const { queue } = await setup({
@@ -105,7 +105,7 @@ describe('a queue with a limit', () => {
     expect(clock.timers.size).toBe(0)
   })
 
-  it('looks for what others do only where it refuses calls, from a reload on too', async () => {
+  it('checks for entries of other processes only if it rejects calls, also after a reload', async () => {
     const clock = watchedClock()
     const { queue, live, store } = await setup({ store: sharedWith((await setup()).store), clock })
     await queue.open()
@@ -124,7 +124,7 @@ describe('a queue with a limit', () => {
     expect(clock.timers.size).toBe(0)
   })
 
-  it('keeps entries though they cannot be counted, and says so once until they can', async () => {
+  it('stores entries while they cannot be counted, and warns once', async () => {
     const { kit, clock, enqueue, queue, lines } = await setup()
     const { stats } = kit.store.deadLetters
     const fail = () => Promise.reject(new Error('busy'))
@@ -145,7 +145,7 @@ describe('a queue with a limit', () => {
     expect(lines).toHaveLength(2)
   })
 
-  it('lets nobody wait for a store that does not tell how many there are', async () => {
+  it('does not delay calls while the store does not return the number of entries', async () => {
     const clock = watchedClock()
     const { kit, enqueue } = await setup({ clock })
     let asked = 0

@@ -6,7 +6,7 @@ import { setup } from './setup.js'
 const failed = { operation: 'write', payload: { a: 1 }, error: new Error('down'), policyId: 'p' }
 
 describe('a failed call', () => {
-  it('is kept with what is known of it', async () => {
+  it('is stored as a dead letter with its context', async () => {
     const { queue } = await setup()
     const payload = { a: 1 }
     const entry = await queue.capture({ ...failed, payload, itemId: 'a', sessionId: 's', correlationId: 'c' })
@@ -21,7 +21,7 @@ describe('a failed call', () => {
     ['nothing', undefined, 'Error', 'no error was given'],
     ['an error without a stack', Object.assign(new Error('down'), { stack: undefined }), 'Error', 'down'],
   ])(
-    'in which %s was thrown has a message, a stack and its retries all the same',
+    'that threw %s is stored with a message, a stack and its number of retries',
     async (_, error, type, said) => {
       const { queue } = await setup()
       const entry = await queue.capture({ ...failed, error, retryCount: 2 })
@@ -31,7 +31,7 @@ describe('a failed call', () => {
     },
   )
 
-  it('keeps no part of a secret that lies where its message or stack is cut, nor one in its name', async () => {
+  it('stores no part of a secret at the end of a truncated message or stack, or in the name of the error', async () => {
     const { kit, queue } = await setup()
     Object.assign(kit, { redact: makeRedactor({ patterns: ['ACCT-\\d{12}'] }) })
     for (const place of [1990, 1998, 7990, 7998]) {
@@ -44,13 +44,13 @@ describe('a failed call', () => {
     }
   })
 
-  it('is about its correlation, or its operation, where nobody said what it is about', async () => {
+  it('uses its correlation id, or its operation, as the item id if none is given', async () => {
     const { queue } = await setup()
     expect((await queue.capture({ ...failed, correlationId: 'c' }))?.itemId).toBe('c')
     expect((await queue.capture({ ...failed, itemId: '' }))?.itemId).toBe('write')
   })
 
-  it('is not kept where dead letters are off, or its kind is skipped', async () => {
+  it('is not stored if dead letters are disabled, or its error kind is skipped', async () => {
     const { queue, live, events, lines } = await setup({ options: { skipKinds: ['rate_limited', 'flaky'] } })
     const limited = Object.assign(new Error('slow down'), { status: 429 })
     expect(await queue.capture({ ...failed, error: limited })).toBeUndefined()
@@ -67,8 +67,8 @@ describe('a failed call', () => {
     ['no payload', { payload: null }, 'INVALID_OPTIONS', {}],
     ['a payload too large', { payload: 'hunter2'.repeat(99) }, 'PAYLOAD_TOO_LARGE', { maxPayload: 100 }],
     ['an operation that is not listed', {}, 'INVALID_OPTIONS', { operations: ['fetch'] }],
-    ['a key that is no key', {}, 'INVALID_OPTIONS', { encryptionKey: 'hunter2' }],
-  ])('with %s is reported, and nothing is thrown', async (_, call, code, options) => {
+    ['an invalid encryption key', {}, 'INVALID_OPTIONS', { encryptionKey: 'hunter2' }],
+  ])('with %s causes an event and a warning, and capture does not throw', async (_, call, code, options) => {
     const { queue, events, lines } = await setup({ options })
     expect(await queue.capture({ ...failed, itemId: 'a\nb', correlationId: 'c', ...call })).toBeUndefined()
     expect(events).toMatchObject([
@@ -87,7 +87,7 @@ describe('a failed call', () => {
     expect(JSON.stringify([events, lines])).not.toContain('hunter2')
   })
 
-  it('is reported where the store is away, or everything is', async () => {
+  it('causes a warning if the store is not available', async () => {
     const { kit, queue, events, lines } = await setup()
     kit.store.deadLetters.add = () =>
       Promise.reject(new HoldfastError('STORE_UNAVAILABLE', 'the disk is full'))

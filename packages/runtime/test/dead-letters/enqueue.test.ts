@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { encodeItem } from '../../src/dead-letters/id.js'
 import { freshStore, refusal, STORES, setup } from './setup.js'
 
-describe.each(STORES)('what is handed in, kept in %s', (kind) => {
-  it('is there again as it was given, with what it failed of', async () => {
+describe.each(STORES)('an enqueued dead letter in %s', (kind) => {
+  it('is read with its payload and error unchanged', async () => {
     const { queue } = await setup({ store: await freshStore(kind) })
     const payload = { to: 'a@b.c', tags: ['x', { deep: null }], n: 1.5, 'odd key': '\u0000 \ud83d\ude00' }
     const entry = await queue.enqueue({
@@ -30,7 +30,7 @@ describe.each(STORES)('what is handed in, kept in %s', (kind) => {
     expect(await queue.get('dlq_unknown')).toBeUndefined()
   })
 
-  it('may be about anything and of any operation', async () => {
+  it('accepts any item id and operation', async () => {
     const { queue } = await setup({ store: await freshStore(kind) })
     const names = [
       '../../etc/passwd',
@@ -54,7 +54,7 @@ describe.each(STORES)('what is handed in, kept in %s', (kind) => {
     expect(Object.keys((await queue.stats()).byOperation)).toHaveLength(names.length)
   })
 
-  it('is one entry for one idempotency key', async () => {
+  it('is stored once per idempotency key', async () => {
     const { queue, enqueue, events } = await setup({ store: await freshStore(kind) })
     const first = await enqueue('a', { idempotencyKey: 'k', payload: { a: 1, b: [2] } })
     const again = await enqueue('a', { idempotencyKey: 'k', payload: { b: [2], a: 1 } })
@@ -70,7 +70,7 @@ describe.each(STORES)('what is handed in, kept in %s', (kind) => {
     expect((await queue.stats()).total).toBe(1)
   })
 
-  it('is flushed with what fails at the same time', async () => {
+  it('is flushed together with others that are enqueued at the same time', async () => {
     const { kit, queue, enqueue } = await setup({ store: await freshStore(kind) })
     let flushes = 0
     const add = kit.store.deadLetters.add.bind(kit.store.deadLetters)
@@ -84,8 +84,8 @@ describe.each(STORES)('what is handed in, kept in %s', (kind) => {
   })
 })
 
-describe('what is handed in', () => {
-  it('has an id that tells when and about what', async () => {
+describe('an enqueued dead letter', () => {
+  it('has an id with its time and item', async () => {
     const { clock, enqueue } = await setup()
     clock.stepWall(Date.UTC(2026, 10, 6, 10, 15, 22, 123) - clock.wall())
     const { dlqId } = await enqueue('19a3f3f856f0b4d4')
@@ -94,7 +94,7 @@ describe('what is handed in', () => {
     expect(encodeItem('€'.repeat(100))).toMatch(/^(%E2%82%AC)+(%E2(%82)?)?$/)
   })
 
-  it('has ids and keys of its own though chance repeats itself', async () => {
+  it('has a unique id and key even if the random numbers repeat', async () => {
     const { kit, queue, enqueue } = await setup()
     Object.assign(kit, { random: () => 0.5 })
     const entries = await Promise.all([enqueue('same'), enqueue('same'), enqueue('same')])
@@ -136,7 +136,7 @@ describe('what is handed in', () => {
       'a value that throws when it is read',
     ],
     ['toJSON of nothing', { toJSON: () => undefined }, 'serializes to nothing'],
-  ])('cannot be %s', async (_, payload, problem) => {
+  ])('rejects %s as its payload', async (_, payload, problem) => {
     const { queue } = await setup()
     const { code, message } = await refusal(queue.enqueue({ operation: 'write', itemId: 'a', payload }))
     expect(code).toBe('INVALID_OPTIONS')
@@ -145,7 +145,7 @@ describe('what is handed in', () => {
     expect((await queue.stats()).total).toBe(0)
   })
 
-  it('may be any JSON, and what says itself what it is as JSON', async () => {
+  it('accepts any JSON value, and objects with toJSON, as its payload', async () => {
     const { enqueue } = await setup()
     for (const payload of [0, '', false, [], {}, 'text', [null], { a: null }])
       expect((await enqueue('a', { payload })).originalPayload).toEqual(payload)
@@ -158,7 +158,7 @@ describe('what is handed in', () => {
     expect(JSON.stringify((await enqueue('a', { payload: own })).originalPayload)).toBe(JSON.stringify(own))
   })
 
-  it('is shared with nobody', async () => {
+  it('is a copy that later changes of the payload do not affect', async () => {
     const { queue, enqueue } = await setup()
     const payload = { list: [1] }
     const entry = await enqueue('a', { payload })
@@ -169,7 +169,7 @@ describe('what is handed in', () => {
     expect((await queue.get(entry.dlqId))?.originalPayload).toEqual({ list: [1] })
   })
 
-  it('has a largest size, in bytes', async () => {
+  it('has a maximum payload size in bytes', async () => {
     const { enqueue } = await setup({ options: { maxPayload: 20 } })
     await enqueue('a', { payload: 'x'.repeat(18) })
     const { code, message } = await refusal(enqueue('a', { payload: '€'.repeat(7) }))
@@ -178,7 +178,7 @@ describe('what is handed in', () => {
     expect(message).toContain('max_payload is 20')
   })
 
-  it('needs an item and an operation', async () => {
+  it('requires an item and an operation', async () => {
     const { queue } = await setup()
     const { code, message } = await refusal(
       queue.enqueue({ operation: '', itemId: 7 as never, payload: 1, idempotencyKey: 7 as never }),
@@ -190,7 +190,7 @@ describe('what is handed in', () => {
     expect((await refusal(queue.enqueue(undefined as never))).code).toBe('INVALID_OPTIONS')
   })
 
-  it('is of a listed operation where they are listed', async () => {
+  it('requires a listed operation if operations are listed', async () => {
     const { enqueue } = await setup({ options: { operations: ['gmail_fetch', 'notion_write'] } })
     await enqueue('a', { operation: 'notion_write' })
     const { code, message } = await refusal(enqueue('a', { operation: 'slack_post' }))
@@ -198,13 +198,13 @@ describe('what is handed in', () => {
     expect(message).toContain('gmail_fetch, notion_write')
   })
 
-  it('is refused where dead letters are switched off', async () => {
+  it('is rejected if dead letters are disabled', async () => {
     const { live, enqueue } = await setup()
     live.options = { ...live.options, enabled: false }
     expect((await refusal(enqueue('a'))).message).toContain('dead_letters.enabled')
   })
 
-  it('counts the retries behind its error, and keeps nothing secret of it', async () => {
+  it('stores the number of retries of its error, without secrets', async () => {
     const { enqueue, clock } = await setup()
     const flaky = guard({ clock, retry: { maxAttempts: 3, backoffType: 'immediate' } })
     const error: unknown = await flaky
@@ -222,12 +222,12 @@ describe('what is handed in', () => {
     ['a text', 'down', { errorType: 'string', errorMessage: 'down' }],
     ['nothing', undefined, { errorType: 'Error', errorMessage: 'no error was given' }],
     ['an error of ours', new HoldfastError('CIRCUIT_OPEN', 'resting'), { errorType: 'HoldfastError' }],
-  ])('may have failed of %s', async (_, error, details) => {
+  ])('accepts %s as its error', async (_, error, details) => {
     const { enqueue } = await setup()
     expect((await enqueue('a', { error })).errorDetails).toMatchObject(details)
   })
 
-  it('is told of, without its payload', async () => {
+  it('emits an event without its payload', async () => {
     const { enqueue, events, logs, lines } = await setup()
     const { dlqId } = await enqueue('a', { payload: 'hunter2', correlationId: 'c', sessionId: 's' })
     expect(events).toEqual([
@@ -244,7 +244,7 @@ describe('what is handed in', () => {
     expect(JSON.stringify([events, logs, lines])).not.toContain('hunter2')
   })
 
-  it('is all refused together where the store is away', async () => {
+  it('is rejected if the store is not available', async () => {
     const { kit, enqueue, queue } = await setup()
     const { add } = kit.store.deadLetters
     kit.store.deadLetters.add = () =>

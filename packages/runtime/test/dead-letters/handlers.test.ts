@@ -13,7 +13,7 @@ async function moduleOf(code: string): Promise<string> {
 }
 
 describe('handlers from a module', () => {
-  it('are its exports and those of its default object', async () => {
+  it('are its named exports and the members of its default export', async () => {
     const handlersFile = await moduleOf(`
       export const seen = []
       export const limit = 7
@@ -31,14 +31,14 @@ describe('handlers from a module', () => {
     expect((await queue.replay(none.dlqId)).replayRequestedAt).toBeInstanceOf(Date)
   })
 
-  it('stand behind those registered in code', async () => {
+  it('have a lower priority than handlers registered in code', async () => {
     const handlersFile = await moduleOf(`export const write = () => { throw new Error('the module') }`)
     const { queue, enqueue } = await setup({ options: { handlersFile } })
     queue.handle('write', () => {})
     expect((await queue.replay((await enqueue('a')).dlqId)).status).toBe('completed')
   })
 
-  it('follow the option as it changes', async () => {
+  it('change with the option', async () => {
     const { queue, enqueue, live } = await setup()
     const { dlqId } = await enqueue('a')
     expect((await queue.replay(dlqId)).status).toBe('pending')
@@ -47,11 +47,11 @@ describe('handlers from a module', () => {
   })
 
   it.each([
-    ['is not there', undefined, 'cannot be loaded'],
+    ['does not exist', undefined, 'cannot be loaded'],
     ['throws', `throw new Error('oops')`, 'cannot be loaded: oops'],
-    ['has a default that is no object', 'export default 7', 'to be an object of handlers'],
-    ['has a handler that to be a function', 'export default { write: 7 }', 'write in'],
-  ])('that %s are a clear error, and nothing is lost', async (_, code, said) => {
+    ['has a default export that is not an object', 'export default 7', 'to be an object of handlers'],
+    ['has a handler that is not a function', 'export default { write: 7 }', 'write in'],
+  ])('cause a clear error if the module %s, and the entry is not lost', async (_, code, said) => {
     const handlersFile = code === undefined ? '/nowhere/handlers.mjs' : await moduleOf(code)
     const { queue, enqueue } = await setup({ options: { handlersFile } })
     const opened = await refusal(queue.open())
@@ -62,15 +62,15 @@ describe('handlers from a module', () => {
   })
 })
 
-describe('a handler', () => {
-  it('is a function for an operation', async () => {
+describe('a replay handler', () => {
+  it('requires an operation and a function', async () => {
     const { queue } = await setup()
     expect(() => queue.handle('', 7 as never)).toThrow(
       /operation: expected a string that is not empty, got "".*handler: expected a function, got 7/,
     )
   })
 
-  it('takes the place of an earlier one', async () => {
+  it('replaces an earlier one of the operation', async () => {
     const { queue, enqueue } = await setup()
     queue.handle('write', () => {
       throw new Error('the first')

@@ -30,7 +30,7 @@ async function start(config: object, more: object = {}): Promise<Holdfast> {
 const down = () => Promise.reject(new Error('down'))
 
 describe('a call with a payload', () => {
-  it('that fails is on disk before its caller sees the error', async () => {
+  it('is on disk as a dead letter before its caller gets the error', async () => {
     const hf = await start({}, { store: `files:${dir}` })
     const call = { itemId: 'mail/1', payload: { title: 'hunter2' }, idempotencyKey: 'k', correlationId: 'c' }
     await expect(hf.run('write', down, call)).rejects.toThrow('down')
@@ -51,7 +51,7 @@ describe('a call with a payload', () => {
     if (process.platform !== 'win32') expect((await stat(join(dir, 'dlq', file))).mode & 0o777).toBe(0o600)
   })
 
-  it('that succeeds, or is aborted, leaves nothing', async () => {
+  it('stores nothing if it succeeds or is aborted', async () => {
     const hf = await start({})
     await hf.run('write', () => 1, { payload: 1 })
     const stop = new AbortController()
@@ -61,7 +61,7 @@ describe('a call with a payload', () => {
     expect((await hf.deadLetters.stats()).total).toBe(0)
   })
 
-  it('is kept when the runtime closes on it, and its replay when that is cut short', async () => {
+  it('is pending afterwards if the runtime closes during the call or its replay', async () => {
     const clock = fakeClock()
     const hf = await start({}, { clock, store: `sqlite:${join(dir, 'a.db')}` })
     const { dlqId } = await hf.deadLetters.enqueue({ operation: 'write', itemId: 'old', payload: 1 })
@@ -92,7 +92,7 @@ describe('a call with a payload', () => {
     ])
   })
 
-  it('is refused by a full queue where the file says so', async () => {
+  it('is rejected by a full queue if the config file says so', async () => {
     const hf = await start({ deadLetters: { maxEntries: 1, whenFull: 'refuse' } })
     await expect(hf.run('write', down, { payload: 1 })).rejects.toThrow('down')
     await expect(hf.run('write', () => 1, { payload: 2 })).rejects.toMatchObject({
@@ -103,7 +103,7 @@ describe('a call with a payload', () => {
     expect(await hf.run('write', () => 1, { payload: 2 })).toBe(1)
   })
 
-  it('throws its own error though it cannot be kept', async () => {
+  it('throws its own error even if it cannot be stored', async () => {
     const hf = await start({ deadLetters: { maxEntries: 1 } })
     const events: RetryEvent[] = []
     hf.events.on('*', (event) => events.push(event))
@@ -118,7 +118,7 @@ describe('a call with a payload', () => {
     expect(codes).toEqual(['DEAD_LETTERS_FULL', 'INVALID_OPTIONS'])
   })
 
-  it('is not kept where its policy, or the kind of its failure, says so', async () => {
+  it('is not stored if its policy or the kind of its error excludes it', async () => {
     const hf = await start({
       policies: { write: { maxAttempts: 1, deadLetter: false }, fetch: { maxAttempts: 1 } },
       deadLetters: { skipKinds: ['not_found'] },
@@ -130,8 +130,8 @@ describe('a call with a payload', () => {
   })
 })
 
-describe('a file', () => {
-  it('names handlers and keys', async () => {
+describe('a config file', () => {
+  it('can configure handlers and encryption keys', async () => {
     await writeFile(join(dir, 'handlers.mjs'), 'export const write = ({ to }) => { globalThis.sentTo = to }')
     const file = join(dir, 'holdfast.yaml')
     await writeFile(
@@ -163,7 +163,7 @@ dead_letters: { handlers: ./handlers.mjs, encryption_key: "\${DLQ_KEY}", operati
 })
 
 describe('two runtimes on one store', () => {
-  it('serve each other: one asks for a replay, the other has the handler', async () => {
+  it('work together: one requests a replay, the other runs the handler', async () => {
     const store = `sqlite:${join(dir, 'shared.db')}`
     const [server, worker] = [await start({}, { store }), await start({}, { store })]
     await expect(server.run('write', down, { itemId: 'a', payload: { a: 1 } })).rejects.toThrow('down')

@@ -8,8 +8,8 @@ import { freshStore, refusal, STORES, setup } from './setup.js'
 const key = (kid: string) => `${kid}:${randomBytes(32).toString('base64')}`
 const [OLD, NEW] = [key('2025'), key('2026')]
 
-describe.each(STORES)('encrypted payloads, kept in %s', (kind) => {
-  it('are nowhere in the store, and as given everywhere else', async () => {
+describe.each(STORES)('encrypted payloads in %s', (kind) => {
+  it('are not readable in the store, and are decrypted everywhere else', async () => {
     const store = await freshStore(kind)
     const { queue, enqueue } = await setup({ store, options: { encryptionKey: OLD } })
     const payload = { card: '4111 1111 1111 1111' }
@@ -30,7 +30,7 @@ describe.each(STORES)('encrypted payloads, kept in %s', (kind) => {
     expect(handler.args[0]?.[0]).toEqual(payload)
   })
 
-  it('are put under the newest key by a rotation', async () => {
+  it('are encrypted with the newest key by a rotation', async () => {
     const store = await freshStore(kind)
     const { queue, enqueue, live } = await setup({ store })
     const plain = await enqueue('plain')
@@ -48,7 +48,7 @@ describe.each(STORES)('encrypted payloads, kept in %s', (kind) => {
 })
 
 describe('encrypted payloads', () => {
-  it('whose key is away hold up nothing but themselves', async () => {
+  it('with a missing key do not block other entries', async () => {
     const { queue, enqueue, live, lines } = await setup({ options: { encryptionKey: OLD } })
     const { dlqId } = await enqueue('sealed')
     live.options = { ...live.options, encryptionKey: NEW }
@@ -68,7 +68,7 @@ describe('encrypted payloads', () => {
     expect(lines).toEqual([])
   })
 
-  it('open for their own entry alone, and not when they were changed', () => {
+  it('can be decrypted only for their own entry, and only unchanged', () => {
     const keys = new KeyRing(OLD)
     const sealed = keys.encrypt({ a: 1 }, 'one') as { data: string }
     expect(keys.decrypt(sealed, 'one')).toEqual({ a: 1 })
@@ -77,7 +77,7 @@ describe('encrypted payloads', () => {
     expect(() => keys.decrypt({ ...sealed, iv: 7 }, 'one')).toThrow('cannot be decrypted')
   })
 
-  it('are told from payloads that only look like them', async () => {
+  it('are distinguished from payloads that look like encrypted ones', async () => {
     const { queue, enqueue, live } = await setup()
     const lookalike = new KeyRing(OLD).encrypt(1, 'x')
     const nested = { $sealed: 'none', data: lookalike }
@@ -94,7 +94,7 @@ describe('encrypted payloads', () => {
 })
 
 describe('a store that compares payloads later', () => {
-  it('is told whether they are the same by who has their keys', async () => {
+  it('gets the comparison from the runtime, which has the keys', async () => {
     const store = await freshStore()
     let same: (a: DeadLetter, b: DeadLetter) => boolean = () => expect.unreachable()
     store.deadLetters.compareWith = (given) => {
@@ -116,7 +116,7 @@ describe('a store that compares payloads later', () => {
   })
 })
 
-describe('a key', () => {
+describe('an encryption key', () => {
   const bytes = Buffer.alloc(32, 7)
   it.each([
     ['base64', bytes.toString('base64')],
@@ -124,12 +124,12 @@ describe('a key', () => {
     ['hexadecimal digits', bytes.toString('hex')],
     ['capitals of those', bytes.toString('hex').toUpperCase()],
     ['with spaces around it', ` ${bytes.toString('base64')}\n`],
-  ])('may be written as %s', (_, written) => {
+  ])('can be written as %s', (_, written) => {
     const keys = new KeyRing(written)
     expect(keys.decrypt(new KeyRing(bytes.toString('hex')).encrypt('x', 'id'), 'id')).toBe('x')
   })
 
-  it('has an id made of it where none is given, which tells nothing about it', () => {
+  it('gets a derived id that does not reveal it, if none is given', () => {
     const { newestId } = new KeyRing(bytes.toString('base64'))
     expect(newestId).toMatch(/^[0-9a-f]{8}$/)
     expect(bytes.toString('hex')).not.toContain(newestId)
@@ -144,7 +144,7 @@ describe('a key', () => {
       [`a:${bytes.toString('hex')}`, `a:${Buffer.alloc(32).toString('hex')}`],
       'two keys have the id a',
     ],
-  ])('that is %s is refused without being shown', (_, given, said) => {
+  ])('that is %s is rejected without being repeated', (_, given, said) => {
     try {
       new KeyRing(given)
       expect.unreachable()
@@ -154,7 +154,7 @@ describe('a key', () => {
     }
   })
 
-  it('is not needed', () => {
+  it('is optional', () => {
     for (const none of [undefined, '', []]) expect(new KeyRing(none).newestId).toBeUndefined()
   })
 })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Holdfast } from '../../src/holdfast/holdfast.js'
 
-describe('an option that is misspelt', () => {
+describe('a misspelled option', () => {
   let hf: Holdfast
   beforeAll(async () => {
     hf = await Holdfast.open()
@@ -28,7 +28,7 @@ describe('an option that is misspelt', () => {
   }
 
   it.each(Object.entries(CASES))(
-    'is refused by %s, with the one that was meant',
+    'is rejected by %s with a suggestion',
     async (_, [ask, given, meant]) => {
       await expect(ask(given as never)).rejects.toMatchObject({
         code: 'INVALID_OPTIONS',
@@ -37,13 +37,13 @@ describe('an option that is misspelt', () => {
     },
   )
 
-  it('is refused with all that there are where none is like it', async () => {
+  it('is rejected with the list of options if none is similar', async () => {
     await expect(letters().purge({ colour: 'red' } as never)).rejects.toThrow(
       'colour: expected one of operation, itemId, status, from, to, ids, by, reason, got an unknown option',
     )
   })
 
-  it('is told together with whatever else is wrong', async () => {
+  it('is reported together with other problems', async () => {
     const given = { opreation: 'send', limit: 0 } as never
     await expect(letters().list(given)).rejects.toThrow(
       /limit: expected .*, got 0; opreation: expected .*, got an unknown option/,
@@ -57,14 +57,14 @@ describe('an option that is misspelt', () => {
       'category: expected TRANSIENT, PERMANENT, CRITICAL, got "HARD"',
     ],
     [() => hf.audit.list({ action: 'policy.set' }), 'action: expected policy.put, policy.delete'],
-  ])('in a word that can only be one of a few is refused with those (%#)', async (ask, said) => {
+  ])('with an unknown value is rejected with the list of values (%#)', async (ask, said) => {
     await expect(ask()).rejects.toMatchObject({
       code: 'INVALID_OPTIONS',
       message: expect.stringContaining(said) as string,
     })
   })
 
-  it('is refused by deadLetters.enqueue, together with whatever else is wrong', async () => {
+  it('is rejected by deadLetters.enqueue together with other problems', async () => {
     const input = { operation: 'send', itemId: '', payload: 1, error: new Error('down'), idempotencykey: 'k' }
     await expect(letters().enqueue(input)).rejects.toMatchObject({
       code: 'INVALID_OPTIONS',
@@ -74,7 +74,7 @@ describe('an option that is misspelt', () => {
     })
   })
 
-  it('never loses a call that failed', async () => {
+  it('does not lose the dead letter of a failed call', async () => {
     const call = { operation: 'send', itemId: '1', payload: 1, error: new Error('down'), reasn: 'x' }
     expect(await letters().capture(call)).toMatchObject({ itemId: '1', status: 'pending' })
   })

@@ -63,7 +63,7 @@ interface Known {
   payload: number
   operation: string
   status: 'pending' | 'completed' | 'failed'
-  /** Somebody died holding it, and its lease ends then. */
+  /** When the lease of a worker that died expires. */
   leasedUntil: number
   failures: number
   purged: boolean
@@ -253,8 +253,8 @@ async function play(kind: (typeof STORES)[number], commands: readonly Command[])
   for (const keys of handled.values()) expect(keys.size).toBe(1)
 }
 
-describe.each(STORES)('two processes on one queue, kept in %s', (kind) => {
-  it('agree with a list kept by hand', async () => {
+describe.each(STORES)('two processes with one queue in %s', (kind) => {
+  it('agree with a model in generated histories', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(command, { minLength: 1, maxLength: 40 }), (commands) =>
         play(kind, commands),

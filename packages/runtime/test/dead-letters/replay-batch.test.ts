@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest'
 import type { BatchProgress } from '../../src/dead-letters/replay-batch.js'
 import { freshStore, refusal, STORES, setup } from './setup.js'
 
-describe.each(STORES)('a batch, kept in %s', (kind) => {
-  it('replays what is pending, oldest first', async () => {
+describe.each(STORES)('a replay batch with a queue in %s', (kind) => {
+  it('replays pending entries, oldest first', async () => {
     const { queue, enqueue, clock, audits } = await setup({ store: await freshStore(kind) })
     for (const item of ['a', 'b', 'c', 'd']) {
       await enqueue(item)
@@ -42,7 +42,7 @@ describe.each(STORES)('a batch, kept in %s', (kind) => {
     expect(await queue.replayBatch()).toEqual({ succeeded: 1, failed: 0, skipped: 0 })
   })
 
-  it('takes failed ones once more where asked, each once', async () => {
+  it('replays each failed entry once with retryFailed', async () => {
     const { queue, enqueue } = await setup({ store: await freshStore(kind) })
     for (const item of ['a', 'b', 'c']) await enqueue(item)
     const handler = scripted([new Error('1'), new Error('2'), new Error('3'), 'a', new Error('b'), 'c'])
@@ -54,7 +54,7 @@ describe.each(STORES)('a batch, kept in %s', (kind) => {
     expect(handler.calls).toBe(6)
   })
 
-  it('stops when the breaker opens: what was refused waits again, the rest is skipped', async () => {
+  it('stops when the breaker opens: rejected entries are pending again, the rest is skipped', async () => {
     const { queue, enqueue } = await setup({
       store: await freshStore(kind),
       guards: { write: { retry: false, breaker: { failureThreshold: 2 } } },
@@ -77,8 +77,8 @@ describe.each(STORES)('a batch, kept in %s', (kind) => {
   })
 })
 
-describe('a batch', () => {
-  it('goes on with other operations when the breaker of one is open', async () => {
+describe('a replay batch', () => {
+  it('continues with other operations when the breaker of one is open', async () => {
     const { queue, enqueue } = await setup({
       guards: { write: { retry: false, breaker: { failureThreshold: 1 } } },
     })
@@ -91,7 +91,7 @@ describe('a batch', () => {
     expect(await queue.replayBatch({ concurrency: 1 })).toEqual({ succeeded: 4, failed: 1, skipped: 3 })
   })
 
-  it('replays so many at a time', async () => {
+  it('replays at most concurrency entries at a time', async () => {
     const { queue, enqueue, clock } = await setup()
     for (let i = 0; i < 20; i++) await enqueue(`${i}`)
     let [running, most] = [0, 0]
@@ -106,7 +106,7 @@ describe('a batch', () => {
     expect(most).toBe(3)
   })
 
-  it('begins so many in a second', async () => {
+  it('starts at most rate entries per second', async () => {
     const { queue, enqueue, clock } = await setup()
     for (let i = 0; i < 6; i++) await enqueue(`${i}`)
     const starts: number[] = []
@@ -117,7 +117,7 @@ describe('a batch', () => {
     expect(starts).toEqual([0, 500, 1000, 1500, 2000, 2500])
   })
 
-  it('replays no more than its limit, nor what came after it began', async () => {
+  it('replays at most limit entries, and none that were added after its start', async () => {
     const { queue, enqueue } = await setup()
     for (let i = 0; i < 5; i++) await enqueue(`${i}`)
     queue.handle('write', () => enqueue('another'))
@@ -126,7 +126,7 @@ describe('a batch', () => {
     expect((await queue.stats()).byStatus.pending).toBe(5)
   })
 
-  it('begins no more once its signal is aborted, and ends what runs', async () => {
+  it('starts no more entries after an abort, and finishes the running ones', async () => {
     const { queue, enqueue } = await setup()
     for (let i = 0; i < 5; i++) await enqueue(`${i}`)
     const stop = new AbortController()
@@ -139,7 +139,7 @@ describe('a batch', () => {
     expect(none).toEqual({ succeeded: 0, failed: 0, skipped: 3 })
   })
 
-  it('is not kept waiting for its pace by an abort', async () => {
+  it('does not wait for its rate limit after an abort', async () => {
     const { queue, enqueue, clock } = await setup()
     for (let i = 0; i < 3; i++) await enqueue(`${i}`)
     queue.handle('write', () => {})
@@ -150,7 +150,7 @@ describe('a batch', () => {
     expect(await batch).toEqual({ succeeded: 1, failed: 0, skipped: 2 })
   })
 
-  it('asks for what is handled elsewhere, within its limit', async () => {
+  it('requests replays for entries without a handler in this process, within its limit', async () => {
     const { queue, enqueue } = await setup()
     for (const item of ['a', 'b', 'c']) await enqueue(item, { operation: 'foreign' })
     await enqueue('own')
@@ -160,7 +160,7 @@ describe('a batch', () => {
     expect(requested.map(({ itemId }) => itemId)).toEqual(['a', 'b'])
   })
 
-  it('survives an onProgress that throws', async () => {
+  it('continues when onProgress throws', async () => {
     const { queue, enqueue, lines } = await setup()
     await enqueue('a')
     await enqueue('b')
@@ -172,7 +172,7 @@ describe('a batch', () => {
     expect(lines).toHaveLength(1)
   })
 
-  it('ends with the error of a store that is away, after what runs, and begins no more', async () => {
+  it('rejects with the error of the store after the running replays, and starts no more', async () => {
     const { kit, queue, enqueue, clock } = await setup()
     for (let i = 0; i < 10; i++) await enqueue(`${i}`)
     queue.handle('write', () => new Promise<void>((resolve) => clock.setTimer(resolve, 10)))
@@ -189,7 +189,7 @@ describe('a batch', () => {
     expect(byStatus.completed).toBeLessThan(5)
   })
 
-  it('names everything wrong with its options', async () => {
+  it('reports all problems of its options', async () => {
     const { queue } = await setup()
     const wrong = {
       limit: 0,
@@ -205,7 +205,7 @@ describe('a batch', () => {
     for (const name of Object.keys(wrong)) expect(message).toContain(`${name}: expected`)
   })
 
-  it('leaves what a full bulkhead refused for another time', async () => {
+  it('leaves entries pending that a full bulkhead rejected', async () => {
     const { queue, enqueue, clock } = await setup({
       guards: { write: { retry: false, bulkhead: { limit: 1 } } },
     })
@@ -218,7 +218,7 @@ describe('a batch', () => {
     expect((await queue.stats()).byStatus.pending).toBe(1)
   })
 
-  it('ends when the queue closes, and nothing is begun after', async () => {
+  it('ends when the queue is closed, and starts nothing afterwards', async () => {
     const { queue, enqueue, clock } = await setup()
     for (let i = 0; i < 3; i++) await enqueue(`${i}`)
     queue.handle('write', () => new Promise<void>((resolve) => clock.setTimer(resolve, 10)))

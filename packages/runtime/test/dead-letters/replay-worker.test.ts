@@ -3,8 +3,8 @@ import { scripted } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
 import { eventually, freshStore, refusal, STORES, setup } from './setup.js'
 
-describe.each(STORES)('requests made elsewhere, kept in %s', (kind) => {
-  it('are served until the signal is aborted', async () => {
+describe.each(STORES)('replay requests of another process in %s', (kind) => {
+  it('are served by a worker until its signal is aborted', async () => {
     const store = await freshStore(kind)
     const server = await setup({ store })
     const { queue, clock } = await setup({ store, clock: server.clock })
@@ -34,8 +34,8 @@ describe.each(STORES)('requests made elsewhere, kept in %s', (kind) => {
   })
 })
 
-describe('work', () => {
-  it('begins at once when the store tells of a request, and looks at the queue less often then', async () => {
+describe('a replay worker', () => {
+  it('starts at once when the store notifies of a request, and polls less often then', async () => {
     const { queue, enqueue, store, clock } = await setup()
     const { leaseNext } = store.deadLetters
     let looks = 0
@@ -57,7 +57,7 @@ describe('work', () => {
     queue.handle('write', () => {})
     const work = queue.work()
     await clock.advance(3000)
-    // Nobody has told it anything yet: it may be that nothing can be heard.
+    // The worker polls at its normal interval, because it has received no notification yet.
     expect(looks).toBe(4)
     ring()
     await clock.advance(0)
@@ -76,7 +76,7 @@ describe('work', () => {
     expect(left).toBe(true)
   })
 
-  it('waits out an open breaker and keeps the request', async () => {
+  it('waits while a breaker is open and keeps the request', async () => {
     const { queue, enqueue, store, clock } = await setup({
       guards: { write: { retry: false, breaker: { failureThreshold: 1, timeoutDuration: 30_000 } } },
     })
@@ -104,7 +104,7 @@ describe('work', () => {
     await work
   })
 
-  it('goes on when the store comes back, and complains once', async () => {
+  it('continues when the store is available again, and warns once', async () => {
     const { kit, queue, enqueue, store, clock, lines } = await setup()
     const { dlqId } = await enqueue('a')
     await queue.replay(dlqId)
@@ -121,7 +121,7 @@ describe('work', () => {
     await work
   })
 
-  it('ends what it is at before it ends', async () => {
+  it('finishes its current replay before it ends', async () => {
     const { queue, enqueue, clock } = await setup()
     const { dlqId } = await enqueue('a')
     await queue.replay(dlqId)
@@ -140,7 +140,7 @@ describe('work', () => {
     expect((await queue.get(dlqId))?.status).toBe('completed')
   })
 
-  it('takes as many as there is room for, and more as room comes', async () => {
+  it('leases as many entries as it has free slots, and more when slots become free', async () => {
     const { queue, enqueue, clock } = await setup()
     for (let i = 0; i < 7; i++) await queue.replay((await enqueue(`${i}`)).dlqId)
     let [running, most] = [0, 0]
@@ -157,7 +157,7 @@ describe('work', () => {
     await work
   })
 
-  it('needs no handlers to begin with, and refuses what is no number', async () => {
+  it('starts without handlers, and rejects options that are not numbers', async () => {
     const { queue, clock } = await setup()
     const work = queue.work({ interval: 10 })
     await clock.advance(100)

@@ -15,8 +15,8 @@ function hanging() {
   return { handler, begun: () => end !== undefined, end: (error?: unknown) => end?.(error) }
 }
 
-describe.each(STORES)('a replay, kept in %s', (kind) => {
-  it('calls the handler with the payload and the key, and completes the entry', async () => {
+describe.each(STORES)('a replay with a queue in %s', (kind) => {
+  it('calls the handler with the payload and the idempotency key, and completes the entry', async () => {
     const { queue, enqueue, clock, events, audits } = await setup({ store: await freshStore(kind) })
     const entry = await enqueue('a', { idempotencyKey: 'k' })
     const handler = scripted(['done'])
@@ -45,7 +45,7 @@ describe.each(STORES)('a replay, kept in %s', (kind) => {
     expect(handler.calls).toBe(1)
   })
 
-  it('that fails gives the entry with its history grown', async () => {
+  it('appends its error to the history of the entry if it fails', async () => {
     const { queue, enqueue, clock, events } = await setup({ store: await freshStore(kind) })
     const { dlqId } = await enqueue('a')
     const broken = [new Error('still down'), new RangeError('worse, hunter2')]
@@ -71,7 +71,7 @@ describe.each(STORES)('a replay, kept in %s', (kind) => {
     expect((await queue.replay(dlqId)).status).toBe('completed')
   })
 
-  it('that fails tells how often the replay itself was tried again', async () => {
+  it('records the number of its own retries if it fails', async () => {
     const { queue, enqueue, clock } = await setup({
       store: await freshStore(kind),
       guards: { write: { retry: { maxAttempts: 3, backoffType: 'immediate' } } },
@@ -87,7 +87,7 @@ describe.each(STORES)('a replay, kept in %s', (kind) => {
     expect((await queue.replay(dlqId)).errorDetails.history?.at(-1)).toMatchObject({ retryCount: 0 })
   })
 
-  it('of what is not there, or is gone, is refused', async () => {
+  it('is rejected for an unknown or purged entry', async () => {
     const { queue, enqueue } = await setup({ store: await freshStore(kind) })
     queue.handle('write', () => {})
     expect((await refusal(queue.replay('../../nothing\0'))).code).toBe('DEAD_LETTER_NOT_FOUND')
@@ -96,7 +96,7 @@ describe.each(STORES)('a replay, kept in %s', (kind) => {
     expect((await refusal(queue.replay(dlqId))).code).toBe('DEAD_LETTER_NOT_FOUND')
   })
 
-  it('holds a lease for as long as its handler runs', async () => {
+  it('holds a lease while its handler runs', async () => {
     const { queue, enqueue, clock } = await setup({ store: await freshStore(kind) })
     const { dlqId } = await enqueue('a')
     const { handler, begun, end } = hanging()
@@ -115,7 +115,7 @@ describe.each(STORES)('a replay, kept in %s', (kind) => {
     expect((await replay).status).toBe('completed')
   })
 
-  it('of a worker that died is for the next one when the lease has ended', async () => {
+  it('can be repeated by another worker after the lease of a dead worker has expired', async () => {
     const store = await freshStore(kind)
     const { queue, enqueue, clock } = await setup({ store })
     const { dlqId } = await enqueue('a')
@@ -133,7 +133,7 @@ describe.each(STORES)('a replay, kept in %s', (kind) => {
     expect(late).toBeUndefined()
   })
 
-  it('that somebody else overtook is not recorded twice', async () => {
+  it('is not recorded twice if another process completed the entry first', async () => {
     const store = await freshStore(kind)
     const { queue, enqueue, clock, events } = await setup({ store })
     const { dlqId } = await enqueue('a')
@@ -147,7 +147,7 @@ describe.each(STORES)('a replay, kept in %s', (kind) => {
     expect(events.filter(({ eventType }) => eventType === 'dead_letter_replayed')).toEqual([])
   })
 
-  it('keeps times in order though the clock steps back', async () => {
+  it('keeps the times of the entry in order if the clock steps back', async () => {
     const { queue, enqueue, clock } = await setup({ store: await freshStore(kind) })
     const { dlqId, createdAt } = await enqueue('a')
     const other = await enqueue('b')
@@ -163,7 +163,7 @@ describe.each(STORES)('a replay, kept in %s', (kind) => {
     expect((completed.replayedAt as Date) >= completed.lastAttempt).toBe(true)
   })
 
-  it('without a handler here is a request for elsewhere', async () => {
+  it('becomes a replay request if this process has no handler', async () => {
     const { queue, enqueue, clock, audits, store } = await setup({ store: await freshStore(kind) })
     const { dlqId } = await enqueue('a')
     const requested = await queue.replay(dlqId, { by: 'ann' })
@@ -173,13 +173,13 @@ describe.each(STORES)('a replay, kept in %s', (kind) => {
     expect((await queue.replay(dlqId)).status).toBe('completed')
     const held = await enqueue('b')
     const until = new Date(clock.wall() + 5 * MINUTE)
-    await store.deadLetters.lease(held.dlqId, 'somebody', until, new Date(clock.wall()))
+    await store.deadLetters.lease(held.dlqId, 'other', until, new Date(clock.wall()))
     expect((await refusal(queue.replay(held.dlqId))).code).toBe('DEAD_LETTER_LEASED')
   })
 })
 
 describe('a replay', () => {
-  it('is retried as its operation is, with the same key and a payload of its own each time', async () => {
+  it('is retried by the policy of its operation, with the same key and a copy of the payload each time', async () => {
     const { queue, enqueue } = await setup({
       guards: { write: { retry: { maxAttempts: 3, backoffType: 'immediate' } } },
     })
@@ -194,7 +194,7 @@ describe('a replay', () => {
     expect(seen).toEqual([1, 2, 3].map((number) => [{ list: [1] }, idempotencyKey, number]))
   })
 
-  it('through an open breaker fails, and says so', async () => {
+  it('fails with the error of an open breaker', async () => {
     const { queue, enqueue } = await setup({
       guards: { write: { retry: false, breaker: { failureThreshold: 1 } } },
     })
@@ -208,7 +208,7 @@ describe('a replay', () => {
     expect(handler.calls).toBe(1)
   })
 
-  it('cancelled half-way leaves the entry as it was', async () => {
+  it('leaves the entry unchanged if it is cancelled', async () => {
     const { queue, enqueue } = await setup()
     const { dlqId } = await enqueue('a')
     queue.handle('write', () => {
@@ -220,7 +220,7 @@ describe('a replay', () => {
     expect(entry?.errorDetails.history).toBeUndefined()
   })
 
-  it('is settled though the store stumbles, and never done again for it', async () => {
+  it('is settled after a failure of the store, without running the handler again', async () => {
     const { kit, queue, enqueue, clock } = await setup()
     const { dlqId } = await enqueue('a')
     const handler = scripted(['done'])
@@ -236,7 +236,7 @@ describe('a replay', () => {
     expect(handler.calls).toBe(1)
   })
 
-  it('goes on though its lease cannot be renewed, and renews it when it can', async () => {
+  it('continues while its lease cannot be renewed, and renews it as soon as possible', async () => {
     const { kit, queue, enqueue, clock, logs } = await setup()
     const { dlqId } = await enqueue('a')
     const { handler, end } = hanging()
@@ -255,7 +255,7 @@ describe('a replay', () => {
     expect((await replay).status).toBe('completed')
   })
 
-  it('of a lease that was lost still counts if the work was done, and stops renewing', async () => {
+  it('completes the entry even if its lease was lost, and stops renewing it', async () => {
     const { kit, queue, enqueue, clock, logs } = await setup()
     const { dlqId } = await enqueue('a')
     const { handler, end } = hanging()
@@ -275,7 +275,7 @@ describe('a replay', () => {
     expect(await queue.isProcessed(dlqId)).toBe(true)
   })
 
-  it('is done though nobody could write down who asked', async () => {
+  it('runs even if its audit record cannot be written', async () => {
     const { kit, queue, enqueue, lines } = await setup()
     const { dlqId } = await enqueue('a')
     queue.handle('write', () => {})
@@ -284,7 +284,7 @@ describe('a replay', () => {
     expect(lines.join()).toContain('could not be written to the audit log')
   })
 
-  it('leaves no timer behind', async () => {
+  it('leaves no timer', async () => {
     const { queue, enqueue, clock } = await setup()
     const timers = new Set<unknown>()
     const { setTimer, clearTimer } = clock
@@ -308,8 +308,8 @@ describe('a replay', () => {
   })
 })
 
-describe('entries', () => {
-  it('are completed by hand, once', async () => {
+describe('dead letters', () => {
+  it('are completed manually only once', async () => {
     const { queue, enqueue, audits } = await setup()
     const { dlqId } = await enqueue('a')
     const done = await queue.complete(dlqId, { by: 'ann' })
@@ -321,7 +321,7 @@ describe('entries', () => {
     expect((await refusal(queue.complete('nothing'))).code).toBe('DEAD_LETTER_NOT_FOUND')
   })
 
-  it('are purged by what they are, and those completed stay known', async () => {
+  it('are purged by a filter, and completed ones stay known as processed', async () => {
     const { queue, enqueue, audits, clock } = await setup()
     const old = await enqueue('old', { operation: 'fetch' })
     await queue.complete(old.dlqId)
@@ -340,7 +340,7 @@ describe('entries', () => {
     expect(audits.at(-1)).toMatchObject({ actor: { by: 'ben' } })
   })
 
-  it('are listed and purged by words that exist', async () => {
+  it('cannot be listed or purged with an invalid filter', async () => {
     const { queue } = await setup()
     const list = await refusal(queue.list({ status: 'lost' as never, from: 'yesterday' as never }))
     expect(list.code).toBe('INVALID_OPTIONS')
@@ -351,7 +351,7 @@ describe('entries', () => {
     expect((await refusal(queue.list({ cursor: '???' }))).code).toBe('INVALID_OPTIONS')
   })
 
-  it('are let go of with age, but for those being replayed', async () => {
+  it('are deleted by age, except for leased ones', async () => {
     const { queue, enqueue, clock, logs } = await setup({ options: { maxAge: 10 * MINUTE } })
     await enqueue('old')
     const held = await enqueue('held', { operation: 'slow' })

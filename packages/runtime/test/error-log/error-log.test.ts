@@ -30,8 +30,8 @@ const fail = (error: unknown, more: Partial<Parameters<ErrorLog['recordFailure']
     ...more,
   })
 
-describe('a record', () => {
-  it('has what is known of a failed attempt', async () => {
+describe('an error record', () => {
+  it('describes a failed attempt with its context', async () => {
     const record = fail(status(503), {
       itemId: 'm1',
       sessionId: 's1',
@@ -59,11 +59,14 @@ describe('a record', () => {
     [503, false, 'ERROR', 'TRANSIENT'],
     [404, false, 'ERROR', 'PERMANENT'],
     [401, false, 'CRITICAL', 'CRITICAL'],
-  ])('of a %s that will be retried: %s is %s, %s', (code, willRetry, severity, category) => {
-    expect(fail(status(code), { willRetry })).toMatchObject({ severity, category })
-  })
+  ])(
+    'of a %s with willRetry %s has the severity %s and the category %s',
+    (code, willRetry, severity, category) => {
+      expect(fail(status(code), { willRetry })).toMatchObject({ severity, category })
+    },
+  )
 
-  it('of a breaker that opened is a warning', () => {
+  it('of a breaker that opened has the severity of a warning', () => {
     expect(log.recordOpening({ id: 'service:notion', failureCount: 5 })).toMatchObject({
       severity: 'WARNING',
       category: 'TRANSIENT',
@@ -72,7 +75,7 @@ describe('a record', () => {
     })
   })
 
-  it('has a stack only where debugging asks for it, with those of the causes', () => {
+  it('has a stack, with those of its causes, only while debugging is on', () => {
     const error = new Error('outer', { cause: new Error('inner password=p1') })
     expect(fail(error).stackTrace).toBeUndefined()
     kit.debugging = true
@@ -81,7 +84,7 @@ describe('a record', () => {
     expect(stackTrace).toContain('Caused by: Error: inner password=[redacted]')
   })
 
-  it('holds no secret', () => {
+  it('contains no secret', () => {
     const record = fail(new Error('GET http://ann:pw1@host/?token=t1 failed'), {
       context: { headers: { Authorization: 'Bearer b1' }, url: 'http://u:pw2@h/' },
     })
@@ -89,7 +92,7 @@ describe('a record', () => {
   })
 
   it.each([undefined, null, '', 'text', 7, { message: '' }, new Error('')])(
-    'of %s has a message and a type all the same',
+    'of the thrown value %s has a message and a type',
     (thrown) => {
       const record = fail(thrown, { classification: undefined })
       expect(record).toMatchObject({ category: 'TRANSIENT', kind: 'unknown' })
@@ -97,7 +100,7 @@ describe('a record', () => {
     },
   )
 
-  it('is counted for its operation', () => {
+  it('is counted by operation', () => {
     fail(status(503), { willRetry: true })
     fail(status(503))
     fail(status(401), { operation: 'notion_write' })
@@ -108,8 +111,8 @@ describe('a record', () => {
   })
 })
 
-describe('the store', () => {
-  it('gets records by itself, in batches and in order', async () => {
+describe('the store of error records', () => {
+  it('gets records automatically, in batches and in order', async () => {
     const batches: number[] = []
     const { append } = kit.store.errors
     kit.store.errors.append = (records) => {
@@ -124,7 +127,7 @@ describe('the store', () => {
     expect(items.map(({ message }) => message)).toEqual(['no 19', 'no 18'])
   })
 
-  it('that refuses is complained of at most once a minute, and gets the records when it takes them again', async () => {
+  it('causes at most one warning per minute while it fails, and gets the records afterwards', async () => {
     let broken = true
     const { append } = kit.store.errors
     kit.store.errors.append = async (records) => {
@@ -143,7 +146,7 @@ describe('the store', () => {
     expect((await log.list({ limit: 100 })).items).toHaveLength(30)
   })
 
-  it('that refuses for too long makes records drop, which is told as an event', async () => {
+  it('loses records if it fails for too long, which an event reports', async () => {
     let broken = true
     const { append } = kit.store.errors
     kit.store.errors.append = async (records) => {
@@ -163,7 +166,7 @@ describe('the store', () => {
   })
 })
 
-describe('files', () => {
+describe('error log files', () => {
   let dir: string
   beforeEach(async () => {
     dir = await mkdtemp(join(tmpdir(), 'holdfast-errors-'))
@@ -178,7 +181,7 @@ describe('files', () => {
     return text.split('\n').filter(Boolean)
   }
 
-  it('lie by severity and day, one object a line, for the owner alone', async () => {
+  it('are separated by severity and day, have one object per line, and only the owner can read them', async () => {
     fail(status(503), { willRetry: true })
     fail(status(503))
     fail(status(401))
@@ -197,7 +200,7 @@ describe('files', () => {
     expect((await stat(join(dir, 'logs', 'ERROR/errors_2026-01-29.jsonl'))).mode & 0o777).toBe(0o600)
   })
 
-  it('are put aside when they are full', async () => {
+  it('are rotated when they are full', async () => {
     options = { ...options, maxSize: 1000 }
     for (let i = 0; i < 10; i++) fail(new Error(`number ${i} ${'x'.repeat(100)}`))
     await log.flush()
@@ -212,7 +215,7 @@ describe('files', () => {
     expect(all).toHaveLength(10)
   })
 
-  it('of days long gone are deleted, and no others', async () => {
+  it('are deleted after max_age, and other files are not', async () => {
     fail('x')
     await log.flush()
     const folder = join(dir, 'logs/ERROR')
@@ -235,7 +238,7 @@ describe('files', () => {
     ])
   })
 
-  it('whose last line was cut short go on with a line of its own', async () => {
+  it('continue on a new line if the last line is incomplete', async () => {
     fail('x')
     await log.flush()
     const file = join(dir, 'logs/ERROR/errors_2026-01-29.jsonl')
@@ -248,7 +251,7 @@ describe('files', () => {
     expect(JSON.parse(last as string)).toMatchObject({ message: 'y' })
   })
 
-  it('that cannot be written are complained of once, and the store has the records', async () => {
+  it('that cannot be written cause one warning, and the store gets the records', async () => {
     await writeFile(join(dir, 'logs'), 'a file where the folder should be')
     for (let i = 0; i < 5; i++) {
       fail('x')

@@ -24,12 +24,12 @@ function journal(hf: Holdfast) {
 }
 
 describe('audit records', () => {
-  it('wait for a store that is away, in order, and hold up nothing', async () => {
+  it('wait in order for an unavailable store, and delay no call', async () => {
     const { hf, clock, events } = await start({ circuitBreakers: { api: {} } })
     const store = journal(hf)
     store.away = true
     await hf.breakers.trip('service:api', { by: 'ann' })
-    await hf.breakers.reset('service:api', { by: 'bob', reason: 'mended' })
+    await hf.breakers.reset('service:api', { by: 'bob', reason: 'repaired' })
     expect(store.written).toEqual([])
     expect(stderr.join('\n')).toContain(
       'audit records could not be written yet, they stay in memory: the store is away',
@@ -42,11 +42,11 @@ describe('audit records', () => {
     await clock.advance(1000)
     expect(store.written.map(({ action, actor, reason }) => [action, actor, reason])).toEqual([
       ['breaker.trip', 'ann', undefined],
-      ['breaker.reset', 'bob', 'mended'],
+      ['breaker.reset', 'bob', 'repaired'],
     ])
   })
 
-  it('that wait are there for whoever asks when the store is back, each once', async () => {
+  it('that waited are listed once each when the store is available again', async () => {
     const { hf, clock } = await start({ circuitBreakers: { api: {} } })
     const store = journal(hf)
     store.away = true
@@ -58,7 +58,7 @@ describe('audit records', () => {
     expect(items.map(({ action }) => action)).toEqual(['breaker.trip', 'breaker.reset'])
   })
 
-  it('are written before whoever lists them sees the others', async () => {
+  it('that are pending are written before a list is read', async () => {
     const { hf } = await start({ circuitBreakers: { api: {} } })
     const store = journal(hf)
     store.away = true
@@ -67,7 +67,7 @@ describe('audit records', () => {
     expect((await hf.audit.list()).items.map(({ actor }) => actor)).toEqual(['ann'])
   })
 
-  it('are written at the end, or it is said how many could not be', async () => {
+  it('are written by close, or their number is reported as dropped', async () => {
     const { hf } = await start({ circuitBreakers: { api: {} } })
     const store = journal(hf)
     store.away = true

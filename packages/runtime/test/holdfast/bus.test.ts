@@ -6,7 +6,7 @@ import { StoreBackedContext } from '../../src/context/store-backed-context.js'
 const WAIT_MS = 10_000
 
 describe('a listener that is too slow', () => {
-  it('loses events, which others and stderr are told of', async () => {
+  it('loses events, which an event and stderr report', async () => {
     const said = vi.spyOn(console, 'error').mockImplementation(() => {})
     const store = await openStore('memory')
     const house = new StoreBackedContext({

@@ -12,10 +12,10 @@ const MAPPED = {
   subsystemMappings: { web: { load: { default: 'once' }, save: { default: 'open' } } },
 }
 
-describe('a policy that a call brings along', () => {
+describe('a policy in the options of a call', () => {
   const policyId = async (hf: Holdfast) => (await hf.sessions.list({ limit: 1 })).items[0]?.policyId
 
-  it('is called by its id, else by its operation', async () => {
+  it('is named after its id, else after its operation', async () => {
     const { hf } = await start(MAPPED)
     const policy = { maxAttempts: 2, backoffType: 'immediate' }
     await failing(hf, 'web.load', refused, { policy })
@@ -28,7 +28,7 @@ describe('a policy that a call brings along', () => {
     expect(Object.keys(byPolicy).sort()).toEqual(['anything', 'mine', 'web.load'])
   })
 
-  it('has the breaker of the policy under it, or its own where that has none', async () => {
+  it('uses the breaker of the configured policy, or its own if that has none', async () => {
     const { hf } = await start(MAPPED)
     await failing(hf, 'web.load', refused, { policy: { circuitBreakerThreshold: 9 } })
     await failing(hf, 'web.load', refused)
@@ -41,7 +41,7 @@ describe('a policy that a call brings along', () => {
     expect(await failing(hf, 'web.save', refused)).toMatchObject({ code: 'ECONNREFUSED' })
   })
 
-  it('that is wrong is refused with what each field got and takes', async () => {
+  it('is rejected with the expected and actual value of each invalid field', async () => {
     const { hf } = await start(MAPPED)
     const policy = { maxAttempts: 'many', baseDelay: -1, jitterTyp: 'full', bulkhead: { limit: 0 } }
     expect(await failing(hf, 'web.load', refused, { policy })).toMatchObject({
@@ -61,10 +61,10 @@ describe('a policy that a call brings along', () => {
   })
 })
 
-describe('what is misspelt', () => {
+describe('a misspelled name', () => {
   const message = (text: string) => ({ code: 'INVALID_OPTIONS', message: expect.stringContaining(text) })
 
-  it('in a call is told, with what was meant', async () => {
+  it('in the options of a call is rejected with a suggestion', async () => {
     const { hf } = await start(MAPPED)
     const run = hf.run.bind(hf) as unknown as (...args: unknown[]) => Promise<unknown>
     const fn = () => 1
@@ -89,7 +89,7 @@ describe('what is misspelt', () => {
     expect(await run('a', fn, { itemId: '', context: undefined, payload: null, signal: undefined })).toBe(1)
   })
 
-  it('in a guard is told when the guard is made', async () => {
+  it('in the options of a guard is rejected when the guard is created', async () => {
     const { hf } = await start(MAPPED)
     const guard = hf.guard.bind(hf) as unknown as (...args: unknown[]) => unknown
     expect(() => guard(5)).toThrow('operation: expected a name such as browser.save, got 5')
@@ -97,7 +97,7 @@ describe('what is misspelt', () => {
     expect(await hf.guard('web.load', { name: 'x' }).run(() => 1)).toBe(1)
   })
 
-  it('in a call of a guard is told too, and what is right is gone by', async () => {
+  it('in a call of a guard is rejected, and valid options are used', async () => {
     const { hf } = await start({ policies: { twice: { maxAttempts: 2, backoffType: 'immediate' } } })
     const guard = hf.guard('twice', { context: { a: 1 }, correlationId: 'c' })
     const run = guard.run.bind(guard) as unknown as (...args: unknown[]) => Promise<unknown>
@@ -114,7 +114,7 @@ describe('what is misspelt', () => {
     expect(await guard.run(() => 'heard')).toBe('heard')
   })
 
-  it('as who acted is refused before anything is changed', async () => {
+  it('in the actor of a change is rejected before anything changes', async () => {
     const { hf } = await start({ ...MAPPED, circuitBreakers: { api: {} } })
     for (const actor of [null, 5, 'ann', { by: 5 }, { reason: {} }] as never[])
       for (const act of [
@@ -133,7 +133,7 @@ describe('what is misspelt', () => {
     expect((await hf.breakers.get('service:api'))?.state).toBe('closed')
   })
 
-  it.each([undefined, null, 5, {}, [], Symbol('x')])('as an id names nothing: %s', async (id) => {
+  it.each([undefined, null, 5, {}, [], Symbol('x')])('is not found as an id: %s', async (id) => {
     const { hf } = await start(MAPPED)
     expect(await hf.breakers.get(id as never)).toBeUndefined()
     await expect(hf.breakers.reset(id as never)).rejects.toMatchObject(
@@ -142,7 +142,7 @@ describe('what is misspelt', () => {
     expect(await hf.config.validate(id as never)).toMatchObject({ valid: false })
   })
 
-  it('in a question is told, with what was meant', async () => {
+  it('in a filter is rejected with a suggestion', async () => {
     const { hf } = await start(MAPPED)
     const asked: [Promise<unknown>, string][] = [
       [hf.breakers.list({ sate: 'open' } as never), 'did you mean state?'],
@@ -164,7 +164,7 @@ describe('what is misspelt', () => {
     await expect(Holdfast.open(5 as never)).rejects.toMatchObject(message('got 5'))
   })
 
-  it('in what a function takes is told', async () => {
+  it('in the arguments of a function is rejected', async () => {
     expect(() => makeRedactor({ key: ['pin'] } as never)).toThrow('did you mean keys?')
     expect(() => makeRedactor({ keys: 'pin' } as never)).toThrow(
       'keys: expected an array of strings, got "pin"',
@@ -181,7 +181,7 @@ describe('what is misspelt', () => {
     )
   })
 
-  it('in the name of a variable is said on stderr', async () => {
+  it('in an environment variable causes a warning on stderr', async () => {
     const said = vi.spyOn(console, 'error').mockImplementation(() => {})
     const policies = { fetch: {} }
     const env = { HOLDFAST_STOR: 'memory', HOLDFAST_POLICIES_FETCH_MAX_ATTEMPS: '2', HOLDFAST_COLOUR: 'red' }
@@ -195,12 +195,12 @@ describe('what is misspelt', () => {
   })
 })
 
-describe('keys of payloads', () => {
+describe('encryption keys in the config file', () => {
   const [next, last] = ['a'.repeat(64), 'b'.repeat(64)]
   const text = (keys: string) =>
     `version: "1.1.0"\nstore: sqlite:kept.db\ndead_letters:\n  encryption_key: ${keys}\n`
 
-  it('may be a list in the file, so that one can follow another', async () => {
+  it('can be a list, so that keys can be rotated', async () => {
     const dir = await folder({ 'holdfast.yaml': text(`"${last}"`) })
     const file = join(dir, 'holdfast.yaml')
     const before = await Holdfast.open({ config: file, env: {} })
@@ -218,7 +218,7 @@ describe('keys of payloads', () => {
     await after.close()
   })
 
-  it('that are none are told without showing them', () => {
+  it('that are not valid are reported without repeating them', () => {
     for (const keys of ['[]', `["${next}", "nonsense"]`, '[5]', '{ a: 1 }']) {
       const { problems } = checkConfig(text(keys), { env: {} })
       expect(problems).toMatchObject([{ path: 'dead_letters.encryption_key' }])

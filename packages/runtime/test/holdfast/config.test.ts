@@ -13,8 +13,8 @@ store: memory
 
 const calm = () => vi.spyOn(console, 'error').mockImplementation(() => {})
 
-describe('a file', () => {
-  it('is read when the runtime opens, and everything wrong with it is told at once', async () => {
+describe('the config file', () => {
+  it('is read when the runtime opens, and all its problems are reported together', async () => {
     const dir = await folder({
       'holdfast.yaml': FILE.replace('max_attempts', 'max_atempts').replace('fixed', 'fixt'),
     })
@@ -29,7 +29,7 @@ describe('a file', () => {
     await expect(start(join(dir, 'none.yaml'))).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
   })
 
-  it('that cannot be loaded leaves the ready policies, where that is asked for', async () => {
+  it('is replaced by the built-in policies if it cannot be loaded and the option allows it', async () => {
     const said = calm()
     const dir = await folder({ 'holdfast.yaml': 'version: 7' })
     const { hf } = await start(join(dir, 'holdfast.yaml'), { fallback: true, store: 'memory' })
@@ -40,7 +40,7 @@ describe('a file', () => {
     said.mockRestore()
   })
 
-  it('is taken as a whole on demand, and calls in flight finish under the policy they began with', async () => {
+  it('is reloaded on demand as a whole, and running calls finish under their old policy', async () => {
     const dir = await folder({ 'holdfast.yaml': FILE })
     const path = join(dir, 'holdfast.yaml')
     const { hf, clock, events } = await start(path, { watch: false })
@@ -62,7 +62,7 @@ describe('a file', () => {
     ])
   })
 
-  it('that names another store is taken, and says that records stay where they are', async () => {
+  it('can name another store in a reload, which warns that records stay in the old one', async () => {
     const said = calm()
     const dir = await folder({ 'holdfast.yaml': FILE })
     const path = join(dir, 'holdfast.yaml')
@@ -84,7 +84,7 @@ describe('a file', () => {
     said.mockRestore()
   })
 
-  it('that is bad is rejected whole: the old one stays in force, and an event and an audit record say why', async () => {
+  it('is rejected as a whole if it is not valid: the old one stays active, and an event and an audit record have the reason', async () => {
     const said = calm()
     const dir = await folder({ 'holdfast.yaml': FILE })
     const path = join(dir, 'holdfast.yaml')
@@ -97,7 +97,7 @@ describe('a file', () => {
     said.mockRestore()
   })
 
-  it('changes thresholds without forgetting where a breaker stands', async () => {
+  it('changes thresholds of a breaker without changing its state', async () => {
     const dir = await folder({ 'holdfast.yaml': FILE })
     const path = join(dir, 'holdfast.yaml')
     const { hf } = await start(path, { watch: false })
@@ -116,7 +116,7 @@ describe('a file', () => {
     expect(await fail()).toMatchObject({ code: 'CIRCUIT_OPEN' })
   })
 
-  it('is followed as it changes', async () => {
+  it('is reloaded when it changes', async () => {
     const dir = await folder({ 'holdfast.yaml': FILE })
     const path = join(dir, 'holdfast.yaml')
     const { systemClock } = await import('holdfast/internal')
@@ -129,7 +129,7 @@ describe('a file', () => {
 })
 
 describe('changes through the API', () => {
-  it('take effect at once, are explained, and survive a restart', async () => {
+  it('apply at once, appear in explain, and survive a restart', async () => {
     const dir = await folder({ 'holdfast.yaml': FILE })
     const config = join(dir, 'holdfast.yaml')
     const store = `sqlite:${join(dir, 'h.db')}`
@@ -161,7 +161,7 @@ describe('changes through the API', () => {
     ])
   })
 
-  it('are refused where they are wrong, or where a policy is in use', async () => {
+  it('are rejected if they are not valid, or if a policy to delete is in use', async () => {
     const { hf } = await start({
       policies: { used: { maxAttempts: 2 } },
       subsystemMappings: { a: { b: { default: 'used' } } },
@@ -170,7 +170,7 @@ describe('changes through the API', () => {
       code: 'CONFIG_INVALID',
     })
     await expect(hf.policies.delete('used')).rejects.toMatchObject({ code: 'POLICY_IN_USE' })
-    await expect(hf.policies.delete('nobody')).rejects.toMatchObject({ code: 'POLICY_NOT_FOUND' })
+    await expect(hf.policies.delete('unknown')).rejects.toMatchObject({ code: 'POLICY_NOT_FOUND' })
     await hf.policies.put({ id: 'x', maxAttempts: 4 })
     await hf.policies.delete('x')
     await expect(hf.policies.get('x')).rejects.toMatchObject({ code: 'POLICY_NOT_FOUND' })
@@ -178,7 +178,7 @@ describe('changes through the API', () => {
 })
 
 describe('an operation', () => {
-  it('of three parts picks its mapping, and one without a dot its policy', async () => {
+  it('with three parts uses its mapping, and one without a dot the policy of its name', async () => {
     const { hf, clock } = await start({
       policies: {
         twice: { maxAttempts: 2, backoffType: 'immediate' },
@@ -199,12 +199,12 @@ describe('an operation', () => {
     }
     expect(await attempts('nav.route.retry_with_delay')).toBe(2)
     expect(await attempts('nav.route')).toBe(3)
-    expect(await attempts('nav.nobody')).toBe(4)
+    expect(await attempts('nav.unknown')).toBe(4)
     expect(await attempts('thrice')).toBe(3)
-    expect(await attempts('somebody')).toBe(4)
+    expect(await attempts('other')).toBe(4)
   })
 
-  it('knows the kinds of failure that the file adds', async () => {
+  it('uses the error kinds that the config file adds', async () => {
     class SensorError extends Error {
       override name = 'SensorError'
     }
@@ -220,7 +220,7 @@ describe('an operation', () => {
     expect(window.failureByReason).toEqual({ flaky: 5 })
   })
 
-  it('under a policy that only looks on is changed in nothing, and told of', async () => {
+  it('under a policy in shadow mode behaves as without it, and is reported', async () => {
     const { hf, events } = await start({
       policies: {
         fetch: {
@@ -263,7 +263,7 @@ pools:
       .map(({ id }) => id)
       .sort()
 
-  it('come from the file and from one of their own, and a reload keeps what is known of them', async () => {
+  it('come from the config file and a members file, and keep their state over a reload', async () => {
     const dir = await folder({
       'holdfast.yaml': POOLS,
       'proxies.txt': 'http://u:secret@127.0.0.1:9001\nsocks5://127.0.0.1:9002 region=eu\n',
@@ -289,7 +289,7 @@ pools:
     expect((await hf.breakers.list({ state: 'open' })).map(({ id }) => id)).toEqual(['pool:proxies:own'])
   })
 
-  it('that cannot be read refuse the configuration, and say where without saying what', async () => {
+  it('that cannot be parsed reject the configuration, with the position and without the text', async () => {
     const dir = await folder({ 'holdfast.yaml': POOLS, 'proxies.txt': 'ftp://u:secret@127.0.0.1:9001\n' })
     const error = await start(join(dir, 'holdfast.yaml')).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ code: 'CONFIG_INVALID' })
@@ -297,7 +297,7 @@ pools:
     expect(String(error)).not.toContain('secret')
   })
 
-  it('are followed in their own file', async () => {
+  it('are reloaded when their file changes', async () => {
     const { systemClock } = await import('holdfast/internal')
     const dir = await folder({ 'holdfast.yaml': POOLS, 'proxies.txt': '127.0.0.1:9001\n' })
     const { hf } = await start(join(dir, 'holdfast.yaml'), { clock: systemClock })

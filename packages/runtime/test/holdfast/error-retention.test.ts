@@ -32,7 +32,7 @@ describe('error records in the store', () => {
     },
   )
 
-  it('are deleted by errors.max_age rather than by error_log.max_age where both are given', async () => {
+  it('are deleted by errors.max_age, not by error_log.max_age, if both are given', async () => {
     const { clock, kept } = await recordErrors(
       { errorLog: { maxAge: HOUR }, errors: { maxAge: 3 * HOUR } },
       1,
@@ -43,7 +43,7 @@ describe('error records in the store', () => {
     expect(await kept()).toBe(0)
   })
 
-  it('are deleted by error_log.max_age where errors.max_age is left out', async () => {
+  it('are deleted by error_log.max_age if errors.max_age is absent', async () => {
     const { clock, kept } = await recordErrors({ errorLog: { maxAge: HOUR } }, 1)
     await clock.advance(2 * HOUR)
     expect(await kept()).toBe(0)

@@ -7,7 +7,7 @@ import { folder } from './setup.js'
 
 const root = fileURLToPath(new URL('../../../..', import.meta.url))
 
-it('a process ends by itself once its runtime is closed, whatever came after', async () => {
+it('a process exits after its runtime is closed, whatever was called afterwards', async () => {
   const dir = await folder({
     'holdfast.yaml': `version: "1.1.0"
 policies: { p: { max_attempts: 2, backoff_type: immediate } }

@@ -21,7 +21,7 @@ async function two() {
 const attempts = async ({ hf }: Awaited<ReturnType<typeof start>>) =>
   (await hf.policies.get('default')).maxAttempts
 
-it('what another process changes through the API is taken over within a second, and told', async () => {
+it('a live change of another process is applied within a second, and reported', async () => {
   const { server, command } = await two()
   await server.hf.policies.put({ id: 'default', maxAttempts: 9 })
   await command.hf.config.rollback(0, { by: 'ann' })
@@ -43,13 +43,13 @@ it('what another process changes through the API is taken over within a second, 
   })
 })
 
-it('a policy knows since when it is what it is', async () => {
+it('a policy has the time of its last change', async () => {
   const { config, server, command } = await two()
   const { hf, clock } = server
   const at = (hours: number) => new Date(Date.UTC(2026, 0, 29, hours))
   const next = () => clock.stepWall(3_600_000)
   expect(await hf.config.changedAt('default')).toEqual(at(12))
-  await expect(hf.config.changedAt('nobody')).rejects.toMatchObject({ code: 'POLICY_NOT_FOUND' })
+  await expect(hf.config.changedAt('unknown')).rejects.toMatchObject({ code: 'POLICY_NOT_FOUND' })
   next()
   await hf.policies.put({ id: 'default', maxAttempts: 9 })
   expect(await hf.config.changedAt('default')).toEqual(at(13))
@@ -77,7 +77,7 @@ it('a policy knows since when it is what it is', async () => {
 it.each([
   ['broken', 'max_attempts: 0', 'config.reject'],
   ['good', 'max_attempts: 5', 'config.reload'],
-])('a %s file that is saved and asked to be read is written down once', async (_, said, action) => {
+])('a %s file that is saved and reloaded by hand is audited once', async (_, said, action) => {
   const dir = await folder({ 'holdfast.yaml': FILE })
   const config = join(dir, 'holdfast.yaml')
   const { hf } = await start(config)
@@ -96,7 +96,7 @@ it.each([
   vi.restoreAllMocks()
 })
 
-it('a layer that cannot be put in force leaves what is in force, and is told of once', async () => {
+it('live changes that cannot be applied leave the active configuration, and are reported once', async () => {
   const { server, command } = await two()
   await server.hf.policies.put({ id: 'default', maxAttempts: 9 })
   const stderr = vi.spyOn(console, 'error').mockImplementation(() => {})

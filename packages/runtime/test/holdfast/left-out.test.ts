@@ -6,7 +6,7 @@ import { folder, start } from './setup.js'
 const text = (base: number) =>
   `version: "1.1.0"\nstore: sqlite:kept.db\npolicies: { a: { base_delay: ${base}, max_delay: 60 } }\n`
 
-it('a change through the API that does not go with the file stands aside, bars no other, and comes back', async () => {
+it('a live change that conflicts with the file is ignored, blocks no other change, and applies again after the conflict', async () => {
   const dir = await folder({ 'holdfast.yaml': text(1) })
   const file = join(dir, 'holdfast.yaml')
   const first = await start(file, { watch: false })

@@ -59,7 +59,7 @@ const seen = (hf: Holdfast) => {
 
 const BELOW = ['127.0.0.1:9002 1 - available', '127.0.0.1:9003 1 - available', 'p1 2 eu available']
 
-test('members that were added, changed and removed are so after a restart', async () => {
+test('members that were added, changed and removed through the API stay so after a restart', async () => {
   const hf = await start()
   const by = { by: 'ann', reason: 'more room' }
   await hf.pools.addMember(
@@ -81,7 +81,7 @@ test('members that were added, changed and removed are so after a restart', asyn
   expect(added?.value).toHaveProperty('url', 'http://bob:hunter3@10.0.0.9:8080')
 })
 
-test('each change is a version that can be gone back to, and is written down without credentials', async () => {
+test('each change of members is a version that can be rolled back, and is audited without credentials', async () => {
   const hf = await start()
   await hf.pools.addMember('proxies', { id: 'new', url: 'http://bob:hunter3@10.0.0.9:8080' }, { by: 'ann' })
   await hf.pools.changeMember('proxies', 'new', { enabled: false }, { by: 'ann' })
@@ -108,7 +108,7 @@ test('each change is a version that can be gone back to, and is written down wit
   expect(JSON.stringify(items)).not.toMatch(/hunter/)
 })
 
-test('a change of the file is seen beside the changes made through the API, and told where one hides it', async () => {
+test('a change of the file applies together with live changes of members, and is reported if a live change hides it', async () => {
   const hf = await start()
   const notes: unknown[] = []
   hf.events.on('config_reloaded', ({ context }) => notes.push(context?.hidden))
@@ -123,7 +123,7 @@ test('a change of the file is seen beside the changes made through the API, and 
   ])
 })
 
-test('what was changed of a member that the file no longer has, or of a pool that is gone, is of no use', async () => {
+test('live changes of a member or pool that the file no longer has are ignored', async () => {
   const hf = await start()
   await hf.pools.changeMember('proxies', 'p1', { weight: 7 })
   const again = await restart(hf, FILE.replace(/ +- \{ id: p1.*\n/, ''))
@@ -132,7 +132,7 @@ test('what was changed of a member that the file no longer has, or of a pool tha
   expect(await gone.pools.list()).toEqual([])
 })
 
-test('a change of what is said of a member, or of how the pool chooses, leaves what is known of it', async () => {
+test('a change of the fields of a member, or of the strategy of its pool, keeps its state', async () => {
   const hf = await start()
   const pool = hf.pools.get('proxies')
   for (let i = 0; i < 9; i++)
@@ -167,7 +167,7 @@ test('a change of what is said of a member, or of how the pool chooses, leaves w
   expect(pool.stats('own').totalAttempts).toBe(1)
 })
 
-test('a member that was removed may come back as another one', async () => {
+test('a removed member can be added again with other fields', async () => {
   const hf = await start()
   await hf.pools.removeMember('proxies', 'p1')
   await hf.pools.addMember('proxies', { id: 'p1', url: 'http://127.0.0.1:9009' })
@@ -175,7 +175,7 @@ test('a member that was removed may come back as another one', async () => {
   expect(seen(await restart(hf))).toEqual([...BELOW.slice(0, 2), 'p1 1 - available'])
 })
 
-test('a member that was added in code is changed and removed for as long as the process lives', async () => {
+test('changes of a member that was added in code last until the process ends', async () => {
   const hf = await quick()
   hf.pools.get('proxies').add({ id: 'own', value: 'anything' })
   await hf.pools.changeMember('proxies', 'own', { weight: 4, enabled: false })
@@ -185,7 +185,7 @@ test('a member that was added in code is changed and removed for as long as the 
   expect(await hf.config.history()).toEqual([])
 })
 
-test('a member that was drained in code is enabled', async () => {
+test('a member that was drained in code can be enabled through the API', async () => {
   const hf = await quick()
   hf.pools.get('proxies').drain('p1')
   await hf.pools.changeMember('proxies', 'p1', { enabled: true })
@@ -200,7 +200,7 @@ test.each([
   [{ id: 'p1', url: 'http://10.0.0.9' }],
   [{ url: 'http://10.0.0.9', weight: -1 }],
   [{ url: 'http://10.0.0.9', weight: Number.NaN }],
-])('%j is no new member, and nothing is changed', async (member) => {
+])('%j is rejected as a new member, and nothing changes', async (member) => {
   const hf = await quick()
   const refused = await hf.pools.addMember('proxies', member as never).catch((error) => error)
   expect(refused).toMatchObject({ code: 'INVALID_OPTIONS' })
@@ -209,13 +209,13 @@ test.each([
   expect(await hf.config.history()).toEqual([])
 })
 
-test('members and pools that are not there are refused', async () => {
+test('unknown members and pools are rejected', async () => {
   const hf = await quick()
   const { pools } = hf
   for (const refused of [
     pools.addMember('none', { url: 'http://10.0.0.9' }),
-    pools.changeMember('proxies', 'nobody', { weight: 2 }),
-    pools.removeMember('proxies', 'nobody'),
+    pools.changeMember('proxies', 'unknown', { weight: 2 }),
+    pools.removeMember('proxies', 'unknown'),
   ])
     await expect(refused).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
 })

@@ -18,7 +18,7 @@ function made(writeBatch: (batch: readonly number[]) => Promise<void>, capacity 
 }
 
 describe('an outbox', () => {
-  it('writes each record once and in order, however many flush at once', async () => {
+  it('writes each record once and in order in generated sequences of flushes and failures', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.constantFrom('add', 'flush', 'wait', 'fail'), { maxLength: 60 }),
@@ -49,7 +49,7 @@ describe('an outbox', () => {
     )
   })
 
-  it('tells of what it drops though the store never answers, and does not wait for it for ever', async () => {
+  it('reports dropped records even if the store never responds, and does not wait for it without limit', async () => {
     const { outbox, clock, dropped } = made(() => new Promise(() => {}), 500)
     for (let i = 0; i < 500; i++) outbox.add(i)
     await Promise.resolve()
@@ -62,7 +62,7 @@ describe('an outbox', () => {
     expect(dropped.reduce((sum, count) => sum + count)).toBe(6500)
   })
 
-  it('does not wait for its timer where many come', async () => {
+  it('flushes a full batch without waiting for its timer', async () => {
     const written: number[] = []
     const { outbox, dropped } = made(async (batch) => void written.push(...batch))
     for (let i = 0; i < 15_000; i++) {
@@ -74,7 +74,7 @@ describe('an outbox', () => {
     expect(dropped).toEqual([])
   })
 
-  it('tells what it drops while the store goes on refusing', async () => {
+  it('reports the number of dropped records while the store keeps failing', async () => {
     const { outbox, clock, dropped } = made(() => Promise.reject(new Error('gone')), 3)
     for (let i = 0; i < 5; i++) outbox.add(i)
     await clock.advance(100)
@@ -87,7 +87,7 @@ describe('an outbox', () => {
     await outbox.close()
   })
 
-  it('leaves no timer and takes nothing more once it is closed', async () => {
+  it('leaves no timer and accepts nothing after close', async () => {
     const { outbox, clock, dropped, failed } = made(() => Promise.reject(new Error('gone')), 3)
     for (let i = 0; i < 5; i++) outbox.add(i)
     await outbox.close()

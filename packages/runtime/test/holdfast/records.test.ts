@@ -19,7 +19,7 @@ describe('sessions', () => {
   )
 
   it.each([unreadable, ['a', 'b'], new Date(0), new Map([['a', 1]]), Object.create(null)])(
-    'fit their schema whatever the facts of a call are (%#)',
+    'match their schema for every context of a call (%#)',
     async (context) => {
       const { hf } = await start(QUICK)
       const fail = ({ note }: { note(facts: object): void }) => (note(context), Promise.reject(refused()))
@@ -35,7 +35,7 @@ describe('sessions', () => {
 })
 
 describe('events of a retry', () => {
-  it('have no error where a value was not wanted', async () => {
+  it('have no error if a value was retried', async () => {
     const { hf } = await start(QUICK)
     await hf.run('quick', async () => new Response(null, { status: 503 }), { retry: { retryIf: () => true } })
     const { items } = await hf.events.list({ order: 'oldest' })
@@ -46,7 +46,7 @@ describe('events of a retry', () => {
 })
 
 describe('error records', () => {
-  it('are one for each failed attempt, by what became of it', async () => {
+  it('are written for each failed attempt, with its consequence', async () => {
     const { hf } = await start(QUICK)
     await failing(hf, 'quick', refused, { itemId: 'mail-7', context: { email_id: 'mail-7' } })
     const { items } = await hf.errors.list({ order: 'oldest' })
@@ -62,7 +62,7 @@ describe('error records', () => {
     expect(hf.errors.counts().quick).toEqual({ total: 3, bySeverity: { WARNING: 2, ERROR: 1 } })
   })
 
-  it('of critical failures raise an alert', async () => {
+  it('of critical errors raise an alert', async () => {
     const { hf, events } = await start(QUICK)
     await failing(hf, 'quick', unauthorized)
     expect((await hf.errors.list({ severity: 'CRITICAL' })).items).toHaveLength(1)
@@ -74,7 +74,7 @@ describe('error records', () => {
 })
 
 describe('secrets', () => {
-  it('reach no record, event, log line or dead letter detail', async () => {
+  it('do not appear in any record, event, log line or dead letter', async () => {
     const lines: string[] = []
     const logger = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) })
     const { hf, events } = await start(
@@ -103,8 +103,8 @@ describe('secrets', () => {
   })
 })
 
-describe('a listener', () => {
-  it('gets one event at a time, and neither throws nor hangs anybody', async () => {
+describe('an event listener', () => {
+  it('gets one event at a time, and cannot fail or block a call', async () => {
     const said = vi.spyOn(console, 'error').mockImplementation(() => {})
     const { hf } = await start(QUICK)
     const order: string[] = []
@@ -125,7 +125,7 @@ describe('a listener', () => {
     said.mockRestore()
   })
 
-  it('is told of events that sort in the order they happened, and hears no more once it is off', async () => {
+  it('gets events in order, and none after it is removed', async () => {
     const { hf, clock } = await start(QUICK)
     const heard: RetryEvent[] = []
     const off = hf.events.on('*', (event) => void heard.push(event))
@@ -142,8 +142,8 @@ describe('a listener', () => {
   })
 })
 
-describe('what a call is given', () => {
-  it('breaks no call, be it circular, huge or unreadable', async () => {
+describe('the context of a call', () => {
+  it('does not fail a call if it is circular, large or unreadable', async () => {
     const { hf } = await start(QUICK)
     const circular: Record<string, unknown> = { big: 'x'.repeat(1_000_000), fn: () => 1, n: 1n }
     circular.self = circular
@@ -162,8 +162,8 @@ describe('what a call is given', () => {
   })
 })
 
-describe('the wire', () => {
-  it('has sessions and events as their schemas say', async () => {
+describe('the wire format', () => {
+  it('of sessions and events matches their schemas', async () => {
     const { hf, events } = await start({ ...QUICK, recordResults: true })
     let calls = 0
     await hf.run(
@@ -196,7 +196,7 @@ describe('the wire', () => {
 })
 
 describe('log lines', () => {
-  it('tell of first tries, retries, recoveries, exhaustion and breakers that open', async () => {
+  it('report attempts, retries, recoveries, exhausted retries and breakers that open', async () => {
     const lines: { level: number; msg: string; operation: string; retryAttempt: number }[] = []
     const logger = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
     const { hf } = await start(
@@ -233,7 +233,7 @@ describe('log lines', () => {
 })
 
 describe('dead letters', () => {
-  it('keep what a call with a payload failed to do, before its caller sees the error', async () => {
+  it('store the payload of a failed call before its caller gets the error', async () => {
     const { hf, events } = await start(QUICK)
     const error = await failing(hf, 'quick', refused, {
       payload: { to: 'ann' },
@@ -261,7 +261,7 @@ describe('dead letters', () => {
     expect(handled).toEqual([{ to: 'ann' }])
   })
 
-  it('are not made by an abort, and are by a cancelled call', async () => {
+  it('are not created by an abort of the caller, and are created by a cancelled call', async () => {
     const { hf, clock } = await start({ policies: { slow: { maxAttempts: 3, baseDelay: 1000 } } })
     const controller = new AbortController()
     const aborted = failing(hf, 'slow', refused, { payload: 1, signal: controller.signal })
@@ -279,7 +279,7 @@ describe('dead letters', () => {
 })
 
 describe('a breaker with persist_state', () => {
-  it('comes back open after a restart, and is not hammered again', async () => {
+  it('is still open after a restart, and rejects calls', async () => {
     const dir = await folder()
     const store = `sqlite:${join(dir, 'h.db')}`
     const config = {
@@ -321,7 +321,7 @@ describe('a breaker with persist_state', () => {
 })
 
 describe('decorated methods under a runtime', () => {
-  it('go by the overrides of the file, and are recorded', async () => {
+  it('use the overrides of the config file, and are recorded', async () => {
     class Graph {
       calls = 0
 

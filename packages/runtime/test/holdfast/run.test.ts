@@ -12,8 +12,8 @@ const CONFIG = {
   },
 }
 
-describe('a call', () => {
-  it('succeeds at once and leaves no session', async () => {
+describe('a call of an operation', () => {
+  it('that succeeds at the first attempt leaves no session', async () => {
     const { hf, events } = await start(CONFIG)
     expect(await hf.run('browser.state', async () => 7)).toBe(7)
     expect((await hf.sessions.list()).items).toEqual([])
@@ -24,7 +24,7 @@ describe('a call', () => {
     expect(window.bySubsystem).toEqual({ browser: { sessions: 1, successRate: 1, averageAttempts: 1 } })
   })
 
-  it('goes by the policy of the kind of each failure, counted over the whole call', async () => {
+  it('uses the policy of the kind of each error, and counts attempts over the whole call', async () => {
     const { hf, clock, events } = await start(CONFIG)
     const errors = [timeout(), refused(), refused(), refused()]
     let calls = 0
@@ -76,7 +76,7 @@ describe('a call', () => {
     expect(new Set(events.map(({ correlationId }) => correlationId))).toEqual(new Set(['corr-1']))
   })
 
-  it('stops by the policy of the failure that comes last', async () => {
+  it('stops by the policy of its last error', async () => {
     const { hf, clock } = await start(CONFIG)
     const errors = [refused(), refused(), timeout()]
     let calls = 0
@@ -91,7 +91,7 @@ describe('a call', () => {
     expect(session?.finalError).toEqual({ type: 'TimeoutError', message: 'took too long' })
   })
 
-  it('passes straight through where its subsystem or policy is off', async () => {
+  it('is not retried if its subsystem or policy is disabled', async () => {
     const { hf } = await start({ ...CONFIG, subsystems: { browser: { enabled: false } } })
     let calls = 0
     await expect(
@@ -105,15 +105,15 @@ describe('a call', () => {
     expect((await hf.sessions.list()).items).toEqual([])
   })
 
-  it('is refused for a policy, service or pool that is not there', async () => {
+  it('is rejected for an unknown policy, service or pool', async () => {
     const { hf } = await start(CONFIG)
     const run = (options: object) => hf.run('browser.state', async () => 1, options)
-    await expect(run({ policy: 'nobody' })).rejects.toMatchObject({ code: 'POLICY_NOT_FOUND' })
-    await expect(run({ service: 'nobody' })).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
-    await expect(run({ pool: 'nobody' })).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
+    await expect(run({ policy: 'unknown' })).rejects.toMatchObject({ code: 'POLICY_NOT_FOUND' })
+    await expect(run({ service: 'unknown' })).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
+    await expect(run({ pool: 'unknown' })).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
   })
 
-  it('takes a policy of its own', async () => {
+  it('accepts a policy in its options', async () => {
     const { hf } = await start(CONFIG)
     let calls = 0
     const fail = () => {
@@ -133,7 +133,7 @@ describe('a call', () => {
   })
 })
 
-describe('breakers', () => {
+describe('breakers of a runtime', () => {
   const config = {
     policies: {
       own: {
@@ -150,7 +150,7 @@ describe('breakers', () => {
     },
   }
 
-  it('of a policy opens after its failures, and tells', async () => {
+  it('of a policy open after its failures, and emit events', async () => {
     const { hf, clock, events } = await start(config)
     const fail = () => hf.run('own', () => Promise.reject(refused())).catch((error) => error)
     await fail()
@@ -172,7 +172,7 @@ describe('breakers', () => {
     expect((await hf.metrics.summary()).circuitBreakerEventsCount).toBe(3)
   })
 
-  it('of a service is shared by all calls that name it', async () => {
+  it('of a service are shared by all calls of the service', async () => {
     const { hf } = await start(config)
     const fail = (operation: string, options?: object) =>
       hf.run(operation, () => Promise.reject(refused()), options).catch((error) => error)
@@ -197,12 +197,12 @@ describe('breakers', () => {
       ['ann', 'breaker.reset', 'service:idle', undefined],
       ['ann', 'breaker.trip', 'service:idle', 'maintenance'],
     ])
-    await expect(hf.breakers.reset('service:nobody')).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
+    await expect(hf.breakers.reset('service:unknown')).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
   })
 })
 
 describe('a call that is cancelled', () => {
-  it('rejects with CANCELLED, wherever it is', async () => {
+  it('rejects with CANCELLED in every phase', async () => {
     const { hf, clock } = await start(CONFIG)
     const waits = hf.run('browser.state', () => Promise.reject(timeout())).catch((error) => error)
     await clock.advance(1)
@@ -210,10 +210,10 @@ describe('a call that is cancelled', () => {
     expect(await hf.sessions.cancel(session?.sessionId ?? '', { by: 'ann' })).toBe(true)
     expect(await waits).toMatchObject({ code: 'CANCELLED' })
     expect(await hf.sessions.get(session?.sessionId ?? '')).toMatchObject({ stopped: 'cancelled' })
-    expect(await hf.sessions.cancel('nobody')).toBe(false)
+    expect(await hf.sessions.cancel('unknown')).toBe(false)
   })
 
-  it('by close is so after ten seconds, and new ones are refused', async () => {
+  it('is cancelled by close after ten seconds, and new calls are rejected', async () => {
     const { hf, clock } = await start(CONFIG)
     const hangs = hf.run('browser.state', () => new Promise(() => {})).catch((error) => error)
     const closed = hf.close()
@@ -226,7 +226,7 @@ describe('a call that is cancelled', () => {
   })
 })
 
-it('guards, pipelines and replays call what the runtime calls, so that who wraps that one sees them all', async () => {
+it('guards, pipelines and replays use hf.run, so that a wrapper around it sees all calls', async () => {
   const { hf } = await start({ policies: { once: { maxAttempts: 1 } } })
   const seen: string[] = []
   const run = hf.run.bind(hf)

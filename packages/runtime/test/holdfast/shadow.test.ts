@@ -7,8 +7,8 @@ const told = ({ events }: Awaited<ReturnType<typeof start>>) =>
 const words = (started: Awaited<ReturnType<typeof start>>) =>
   told(started).map(({ eventType, context }) => [eventType, context?.stopped ?? context?.code ?? null])
 
-describe('a policy that only looks on', () => {
-  it('tells of an attempt that it would have cut off, though it succeeded, and what would have followed', async () => {
+describe('a policy in shadow mode', () => {
+  it('reports an attempt that it would have timed out, although it succeeded, and the next step', async () => {
     const started = await start({
       policies: {
         fetch: {
@@ -41,7 +41,7 @@ describe('a policy that only looks on', () => {
     expect((await hf.metrics.summary()).totalRetries).toBe(0)
   })
 
-  it('tells of a call that it would have ended at its deadline, and of a wait beyond it', async () => {
+  it('reports a call that it would have ended at its deadline, and a delay beyond it', async () => {
     const started = await start({
       policies: { fetch: { shadow: true, totalTimeout: 100, backoffType: 'fixed', baseDelay: 80 } },
     })
@@ -61,7 +61,7 @@ describe('a policy that only looks on', () => {
     expect(told(started)[2]).toMatchObject({ context: { code: 'TOTAL_TIMEOUT' } })
   })
 
-  it('tells of a breaker that would have opened and refused, and refuses nobody', async () => {
+  it('reports a breaker that would have opened and rejected calls, and rejects none', async () => {
     const started = await start({
       policies: {
         fetch: {
@@ -106,7 +106,7 @@ describe('a policy that only looks on', () => {
     expect((await hf.errors.list()).items.every(({ errorType }) => errorType === 'Error')).toBe(true)
   })
 
-  it('counts a shared breaker of its own, and leaves the one that others use alone', async () => {
+  it('uses a separate copy of a shared breaker, and does not change the original', async () => {
     const started = await start({
       circuitBreakers: { api: { failureThreshold: 1, timeoutDuration: 1000 } },
       policies: {
@@ -125,7 +125,7 @@ describe('a policy that only looks on', () => {
     ])
   })
 
-  it('tells of a budget that would be spent and of a bulkhead that would be full', async () => {
+  it('reports a budget that would be exhausted and a bulkhead that would be full', async () => {
     const started = await start({
       policies: {
         thrifty: {
@@ -153,7 +153,7 @@ describe('a policy that only looks on', () => {
     expect(words(started).slice(2)).toEqual([['retry_failure', 'bulkhead_full']])
   })
 
-  it('keeps what its breaker has seen when the file changes', async () => {
+  it('keeps the window of its breaker when the file changes', async () => {
     const policies = (threshold: number) => ({
       policies: {
         fetch: { shadow: true, enableCircuitBreaker: true, circuitBreakerThreshold: threshold },
@@ -167,7 +167,7 @@ describe('a policy that only looks on', () => {
     expect(words(started).map(([type]) => type)).toContain('circuit_breaker_opened')
   })
 
-  it('beside others decides over its own kind of failure alone', async () => {
+  it('decides only about its own error kind next to other policies', async () => {
     const started = await start({
       policies: {
         real: { maxAttempts: 2, backoffType: 'immediate' },
@@ -188,7 +188,7 @@ describe('a policy that only looks on', () => {
     expect(told(started)).toMatchObject([{ policyId: 'next', attempt: 2, maxAttempts: 4, delay: 30 }])
   })
 
-  it('foresees what it does first when it is in force, whatever it says', async () => {
+  it('predicts the first decision that it makes in active mode, for all generated policies', async () => {
     const POLICY = fc.record({
       maxAttempts: fc.integer({ min: 1, max: 3 }),
       backoffType: fc.constantFrom('exponential', 'linear', 'fixed', 'immediate', 'fibonacci'),

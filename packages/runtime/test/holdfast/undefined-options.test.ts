@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { Holdfast, makeRedactor, openStore, parseConfig } from '../../src/index.js'
 
 // Under `exactOptionalPropertyTypes` an option that may be undefined must say so: this file compiles, or the types are wrong.
-it('every option may be undefined, which means that it is not given', async () => {
+it('every option can be undefined, which means that it is absent', async () => {
   const none = undefined
   const hf = await Holdfast.open({
     config: {},

@@ -43,7 +43,7 @@ const large = await used() - before
 console.log(JSON.stringify({ small, middle, large, sessions: metrics.window({ from: new Date(0), to: new Date(9e12) }).totalSessions }))
 `
 
-it('takes less than 2.5 MB for 10,000 attempts and 100 breakers, and no more for a million calls', async () => {
+it('metrics use less than 2.5 MB for 10,000 attempts and 100 breakers, and not more for a million calls', async () => {
   const dir = fileURLToPath(new URL('../..', import.meta.url))
   const { outputFiles } = await build({
     stdin: { contents: script, resolveDir: dir, loader: 'ts' },

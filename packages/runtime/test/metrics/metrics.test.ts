@@ -19,8 +19,8 @@ function call(
   line.recordCallEnd({ success, attempts: durations.length, duration: durations.reduce((a, b) => a + b, 0) })
 }
 
-describe('a summary', () => {
-  it('is of zeros where nothing happened', () => {
+describe('the summary of metrics', () => {
+  it('has zeros without calls', () => {
     expect(new Metrics(handClock()).summary()).toEqual({
       totalRetries: 0,
       successByAttempt: {},
@@ -29,7 +29,7 @@ describe('a summary', () => {
     })
   })
 
-  it('counts retries, successes by attempt and changes of breakers', () => {
+  it('counts retries, successes by attempt and state changes of breakers', () => {
     const clock = handClock()
     const metrics = new Metrics(clock)
     const line = metrics.recorderFor('p')
@@ -54,8 +54,8 @@ describe('a summary', () => {
   })
 })
 
-describe('a series', () => {
-  it('has a point for each hour with calls, oldest first, with the latency of an attempt', () => {
+describe('a series of metrics', () => {
+  it('has a point per hour with calls, oldest first, with the latency of attempts', () => {
     const clock = handClock()
     const metrics = new Metrics(clock)
     const line = metrics.recorderFor('p')
@@ -100,7 +100,7 @@ describe('a series', () => {
     ])
   })
 
-  it.each([0, -1, 1.5, Number.NaN, '24' as unknown as number])('refuses %s hours', (hours) => {
+  it.each([0, -1, 1.5, Number.NaN, '24' as unknown as number])('rejects %s hours', (hours) => {
     const metrics = new Metrics(handClock())
     const refusal = expect.objectContaining({
       code: 'INVALID_OPTIONS',
@@ -110,7 +110,7 @@ describe('a series', () => {
     expect(() => metrics.byMember({ hours })).toThrow(refusal)
   })
 
-  it('answers what is kept where more is asked', () => {
+  it('returns the retained hours if more are requested', () => {
     const clock = handClock()
     const metrics = new Metrics(clock)
     metrics.recorderFor('p').recordFirstAttemptSuccess(0)
@@ -124,8 +124,8 @@ describe('a series', () => {
   })
 })
 
-describe('members', () => {
-  it('are counted each, by id', () => {
+describe('metrics of members', () => {
+  it('are counted by member id', () => {
     const clock = handClock()
     const metrics = new Metrics(clock)
     metrics.recordMemberAttempt('proxies', 'p1', true, 100)
@@ -155,7 +155,7 @@ describe('members', () => {
     expect(byMemberCodec.encode(table).proxies.p1).toMatchObject({ proxy_id: 'p1', avg_latency: 0.2 })
   })
 
-  it('of two pools that share an id are told apart', () => {
+  it('are separate for two pools with the same member id', () => {
     const metrics = new Metrics(handClock())
     metrics.recordMemberAttempt('a', 'm', true, 1)
     metrics.recordMemberAttempt('b', 'm', true, 1)
@@ -163,7 +163,7 @@ describe('members', () => {
     expect(Object.keys(metrics.byMember().proxies).toSorted()).toEqual(['a:m', 'b:m', 'n'])
   })
 
-  it('are forgotten with age', () => {
+  it('expire after the retention', () => {
     const clock = handClock()
     const metrics = new Metrics(clock)
     metrics.recordMemberAttempt('a', 'm', true, 1)
@@ -173,8 +173,8 @@ describe('members', () => {
   })
 })
 
-describe('a window', () => {
-  it('has all of the numbers, by policy, subsystem and kind', () => {
+describe('a window of metrics', () => {
+  it('has all counters by policy, subsystem and kind', () => {
     const clock = handClock()
     const metrics = new Metrics(clock)
     const browser = metrics.recorderFor('fetch', 'browser', 'browser.state')
@@ -211,7 +211,7 @@ describe('a window', () => {
     expect(wire).toMatchObject({ total_duration: 0.49, by_policy: { fetch: { success_rate: 0.75 } } })
   })
 
-  it('takes the minutes that begin in it', () => {
+  it('includes the minutes that begin in it', () => {
     const clock = handClock()
     const metrics = new Metrics(clock)
     const line = metrics.recorderFor('p')
@@ -228,13 +228,13 @@ describe('a window', () => {
     [undefined, 'from: expected a valid Date, got undefined; to: expected a valid Date, got undefined'],
     [{ from: new Date(Number.NaN), to: new Date(0) }, 'from: expected a valid Date, got an object'],
     [{ from: new Date(1), to: new Date(0) }, 'expected a Date at or after from'],
-  ])('refuses %o', (range, said) => {
+  ])('rejects the range %o', (range, said) => {
     expect(() => new Metrics(handClock()).window(range as never)).toThrow(
       expect.objectContaining({ code: 'INVALID_OPTIONS', message: expect.stringContaining(said) }),
     )
   })
 
-  it('tells quantiles within a hundredth, of the attempts themselves or of hourly sketches', () => {
+  it('returns quantiles within 1 %, from attempts or from hourly sketches', () => {
     for (const maxCurrentAttempts of [10_000, 100, 0]) {
       const clock = handClock()
       const metrics = new Metrics(clock, { maxCurrentAttempts })
@@ -247,7 +247,7 @@ describe('a window', () => {
     }
   })
 
-  it('of a few minutes has the latency of those minutes alone', () => {
+  it('of a few minutes has only the latency of those minutes', () => {
     const clock = handClock()
     const metrics = new Metrics(clock)
     const line = metrics.recorderFor('p')
@@ -260,8 +260,8 @@ describe('a window', () => {
   })
 })
 
-describe('first-try successes', () => {
-  it('are all counted, and their time is told from samples', () => {
+describe('metrics of first-attempt successes', () => {
+  it('count all calls, and sample their latency', () => {
     const clock = handClock()
     const metrics = new Metrics(clock)
     const line = metrics.recorderFor('p')
@@ -275,7 +275,7 @@ describe('first-try successes', () => {
     expect(told.latency.p50).toBeCloseTo(2, 1)
   })
 
-  it('read the clock once in sixteen', () => {
+  it('read the clock once per sixteen calls', () => {
     const clock = handClock()
     const metrics = new Metrics(clock)
     let reads = 0
@@ -289,9 +289,9 @@ describe('first-try successes', () => {
   })
 })
 
-describe('a clock that steps', () => {
+describe('a step of the clock', () => {
   it.each([HOUR, -HOUR, 30 * HOUR, -30 * HOUR, 400 * 24 * HOUR])(
-    'by %s ms loses and doubles nothing',
+    'by %s ms neither loses nor doubles a count',
     async (step) => {
       const clock = handClock()
       const metrics = new Metrics(clock)
@@ -314,7 +314,7 @@ describe('a clock that steps', () => {
     },
   )
 
-  it('forward by an hour leaves all in a day’s series', () => {
+  it('by an hour forward keeps all counts in the series of a day', () => {
     const clock = handClock()
     const metrics = new Metrics(clock)
     metrics.recorderFor('p').recordFirstAttemptSuccess(0)
@@ -326,8 +326,8 @@ describe('a clock that steps', () => {
   })
 })
 
-describe('what is kept', () => {
-  it('is let go of after the hours of retention', () => {
+describe('the retention of metrics', () => {
+  it('deletes hours that are too old', () => {
     const clock = handClock()
     const metrics = new Metrics(clock, { retentionHours: 2 })
     call(metrics.recorderFor('p', 's'), [1, 1], false)
@@ -343,7 +343,7 @@ describe('what is kept', () => {
     })
   })
 
-  it('follows new options', () => {
+  it('changes with the options', () => {
     const clock = handClock()
     const metrics = new Metrics(clock)
     const line = metrics.recorderFor('p')
@@ -356,7 +356,7 @@ describe('what is kept', () => {
     expect(metrics.summary().retentionHours).toBe(48)
   })
 
-  it('has no more names than there is room for', () => {
+  it('limits the number of names', () => {
     const metrics = new Metrics(handClock())
     for (let i = 0; i < 400; i++) {
       const line = metrics.recorderFor(`policy ${i}`, `subsystem ${i}`, `operation ${i}`)
@@ -374,7 +374,7 @@ describe('what is kept', () => {
   })
 })
 
-describe('counters for scrapers', () => {
+describe('counters for Prometheus', () => {
   it('only grow, by operation and result', () => {
     const clock = handClock()
     const metrics = new Metrics(clock)
@@ -396,7 +396,7 @@ describe('counters for scrapers', () => {
   })
 })
 
-describe('a restart', () => {
+describe('a restart of the runtime', () => {
   const fill = (metrics: Metrics) => {
     const line = metrics.recorderFor('p', 's')
     for (let i = 0; i < 30; i++) line.recordFirstAttemptSuccess(0)
@@ -411,7 +411,7 @@ describe('a restart', () => {
     { ...metrics.window(all), latency: undefined },
   ]
 
-  it.each(['n1', 'n2'])('as node %s finds everything that was written', async (node) => {
+  it.each(['n1', 'n2'])('as node %s restores all saved metrics', async (node) => {
     const clock = handClock()
     const store = rowStore()
     const first = new Metrics(clock)
@@ -431,7 +431,7 @@ describe('a restart', () => {
     expect(answers(third)).toEqual(answers(first))
   })
 
-  it('reads again what others count, and its own only once', async () => {
+  it('reads the counts of other nodes again, and its own only once', async () => {
     const clock = handClock()
     const store = rowStore()
     const [one, two] = [new Metrics(clock), new Metrics(clock)]
@@ -448,7 +448,7 @@ describe('a restart', () => {
     expect(one.window(all).totalSessions).toBe(124)
   })
 
-  it('writes only what changed', async () => {
+  it('saves only changed rows', async () => {
     const clock = handClock()
     const store = rowStore()
     const metrics = new Metrics(clock)
@@ -466,7 +466,7 @@ describe('a restart', () => {
     expect(written).toEqual([8, 4])
   })
 
-  it('loses nothing to a store that refuses for a while', async () => {
+  it('loses nothing if the store fails for a while', async () => {
     const clock = handClock()
     const store = rowStore()
     const metrics = new Metrics(clock)
@@ -480,7 +480,7 @@ describe('a restart', () => {
     expect(answers(next)).toEqual(answers(metrics))
   })
 
-  it('passes over rows that are damaged', async () => {
+  it('skips damaged rows', async () => {
     const clock = handClock()
     const store = rowStore()
     const hour = Date.UTC(2026, 0, 1, 10)
@@ -499,7 +499,7 @@ describe('a restart', () => {
     expect(metrics.window(all)).toMatchObject({ totalSessions: 2, latency: { p50: 0 } })
   })
 
-  it('lets rows go that are too old to be read again', async () => {
+  it('deletes rows that are too old to be read', async () => {
     const clock = handClock()
     const store = rowStore()
     const metrics = new Metrics(clock)

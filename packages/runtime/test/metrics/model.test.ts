@@ -39,7 +39,7 @@ const QUICK = 500
 /** Minutes end 300 ms after a whole second, and everything happens at whole seconds: no success spans two of them. */
 const BEGIN = Date.UTC(2026, 0, 1, 10) - 300
 
-it('tells what a list of all that happened would tell', async () => {
+it('metrics agree with a plain list of all attempts in generated histories', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(action, { maxLength: 40 }), async (history) => {
       const clock = handClock(BEGIN)
@@ -49,7 +49,7 @@ it('tells what a list of all that happened would tell', async () => {
       let metrics = new Metrics(clock)
       const ended: Ended[] = []
       const failures: { minute: number; kind: string }[] = []
-      // The minute that counts: found anew when the last one ends, by a clock that does not step.
+      // The current minute. It is determined again when the last one ends, by a clock that does not step.
       let [minute, minuteEnd] = [0, Number.NEGATIVE_INFINITY]
       const find = () => {
         if (clock.time < minuteEnd) return

@@ -13,7 +13,7 @@ beforeEach(async () => {
 afterEach(() => rm(dir, { recursive: true, force: true }))
 
 it.each(['memory', 'files:data', 'sqlite:data/holdfast.db'])(
-  'are written to and read from %s',
+  'metrics are saved to and read from %s',
   async (url) => {
     const clock = handClock()
     const store = await openStore(url, { dir })

@@ -11,7 +11,7 @@ const CONFIG = {
 } as const
 
 describe('the effects of a call that fails', () => {
-  it('come in the order error record, session, event, log line, guard event, dead letter, error of the caller', async () => {
+  it('occur in the order error record, session, event, log line, guard event, dead letter, error of the caller', async () => {
     const effects: string[] = []
     const log = (_: object, message: string) => void effects.push(`log: ${message.split(' ')[1]}`)
     const { hf } = await start(CONFIG, { logger: { debug: log, info: log, warn: log, error: log } })
@@ -67,7 +67,7 @@ describe('the effects of a call that fails', () => {
     ])
   })
 
-  it('include a dead letter that is stored before the caller gets the error', async () => {
+  it('include a dead letter, which is stored before the caller gets the error', async () => {
     const { hf } = await start(CONFIG)
     const add = hf.store.deadLetters.add.bind(hf.store.deadLetters)
     let allowStoring = () => {}

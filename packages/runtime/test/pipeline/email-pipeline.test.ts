@@ -9,8 +9,8 @@ import { compile } from '../dead-letters/compile.js'
 /** What the example's `--mails` is made for. */
 type Mails = Parameters<typeof run>[0]['mails']
 
-describe('the example email-pipeline, in short', () => {
-  it('loses no mail and writes none twice, though services fail and the replay is killed', async () => {
+describe('the example email-pipeline with few mails', () => {
+  it('loses no mail and writes none twice while services fail and the replay is killed', async () => {
     const program = await compile('examples/email-pipeline/src/main.ts', 'email-pipeline-test')
     const mails: Mails = 100
     const config = join(

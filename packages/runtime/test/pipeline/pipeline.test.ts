@@ -39,8 +39,8 @@ async function setup({ guards, options, store }: Around = {}) {
   return { ...parts, queue, calls, pipelines: new PipelineFactory(parts.kit, run, queue) }
 }
 
-describe.each(STORES)('a pipeline whose dead letters are in %s', (kind) => {
-  it('takes every item through every step, and one that fails stops no other', async () => {
+describe.each(STORES)('a pipeline with dead letters in %s', (kind) => {
+  it('runs every item through every step, and a failed item does not stop others', async () => {
     const { pipelines, queue } = await setup({ store: await freshStore(kind) })
     const written: string[] = []
     const pipeline = pipelines.createPipeline([
@@ -83,7 +83,7 @@ describe.each(STORES)('a pipeline whose dead letters are in %s', (kind) => {
     ])
   })
 
-  it('goes on from the step that failed when the item is replayed, in another process too', async () => {
+  it('continues with the failed step when the item is replayed, also in another process', async () => {
     const store = await freshStore(kind)
     const did: string[] = []
     const broken = new Set(['extract', 'write'])
@@ -120,7 +120,7 @@ describe.each(STORES)('a pipeline whose dead letters are in %s', (kind) => {
 })
 
 describe('a pipeline', () => {
-  it('keeps an item under the step whose replay failed', async () => {
+  it('keeps the dead letter of an item whose replay fails', async () => {
     const { pipelines, queue } = await setup()
     const pipeline = pipelines.createPipeline([
       {
@@ -138,7 +138,7 @@ describe('a pipeline', () => {
     })
   })
 
-  it('keeps the entry where what came after could not be kept', async () => {
+  it('keeps the entry if the dead letter of a later step cannot be stored', async () => {
     const { pipelines, queue, lines } = await setup({ options: { operations: ['fetch'] } })
     let down = true
     const pipeline = pipelines.createPipeline([
@@ -166,7 +166,7 @@ describe('a pipeline', () => {
     )
   })
 
-  it('may fall back, and keeps nothing then', async () => {
+  it('uses the fallback of a step, and stores no dead letter then', async () => {
     const { pipelines, queue } = await setup()
     const pipeline = pipelines.createPipeline([
       {
@@ -184,7 +184,7 @@ describe('a pipeline', () => {
     expect((await queue.stats()).total).toBe(0)
   })
 
-  it('keeps an item whose fallback failed too, and falls back in its replay', async () => {
+  it('stores an item whose fallback failed, and uses the fallback in its replay', async () => {
     const { pipelines, queue } = await setup({
       guards: { secrets: { retry: { maxAttempts: 2, backoffType: 'immediate' } } },
     })
@@ -212,7 +212,7 @@ describe('a pipeline', () => {
     expect((await queue.replay(id)).status).toBe('completed')
   })
 
-  it('runs each step under its operation, its service, its policy and its pool', async () => {
+  it('runs each step with its operation, service, policy and pool', async () => {
     const { pipelines, calls } = await setup()
     const step = { operation: 'write', service: 'notion', policy: 'p', pool: 'pages', run: () => 1 }
     await pipelines.createPipeline([step]).run(['a', 'b'])
@@ -223,7 +223,7 @@ describe('a pipeline', () => {
     expect(calls[0]?.correlationId).not.toBe(calls[1]?.correlationId)
   })
 
-  it('tells a step which attempt it is, and gives it a signal and a key that stays', async () => {
+  it('gives a step its attempt number, a signal and a stable idempotency key', async () => {
     const { pipelines } = await setup({
       guards: { write: { retry: { maxAttempts: 2, backoffType: 'immediate' } } },
     })
@@ -246,7 +246,7 @@ describe('a pipeline', () => {
     ])
   })
 
-  it('takes so many items at a time, from a list or a stream', async () => {
+  it('runs at most concurrency items at a time, from a list or a stream', async () => {
     const { pipelines, clock } = await setup()
     let [running, most] = [0, 0]
     const pipeline = pipelines.createPipeline([
@@ -273,7 +273,7 @@ describe('a pipeline', () => {
     expect(most).toBe(3)
   })
 
-  it('ends early when its signal is aborted, and keeps nothing of what was cut short', async () => {
+  it('ends early when its signal is aborted, and stores no dead letter for aborted items', async () => {
     const { pipelines, queue } = await setup()
     const stop = new AbortController()
     let returned = false
@@ -302,7 +302,7 @@ describe('a pipeline', () => {
     expect((await queue.stats()).total).toBe(0)
   })
 
-  it('does not fall back for what was cut short', async () => {
+  it('does not use a fallback for aborted items', async () => {
     const { pipelines, queue } = await setup()
     const stop = new AbortController()
     let fell = false
@@ -321,7 +321,7 @@ describe('a pipeline', () => {
     expect((await queue.stats()).total).toBe(0)
   })
 
-  it('asks a source that has thrown for nothing more', async () => {
+  it('does not read from its source again after an error of the source', async () => {
     const { pipelines } = await setup()
     let asked = 0
     const source = {
@@ -337,7 +337,7 @@ describe('a pipeline', () => {
     expect(asked).toBeLessThan(5)
   })
 
-  it('rejects with its source, after what runs has ended', async () => {
+  it('rejects with the error of its source after the running items have ended', async () => {
     const { pipelines, clock } = await setup()
     let ended = 0
     const pipeline = pipelines.createPipeline([
@@ -359,7 +359,7 @@ describe('a pipeline', () => {
     expect(ended).toBe(1)
   })
 
-  it('tells how far it is, and survives a listener that throws', async () => {
+  it('reports its progress, and continues when the listener throws', async () => {
     const { pipelines, lines } = await setup()
     const pipeline = pipelines.createPipeline([{ operation: 'write', run: () => 1 }])
     const heard: number[] = []
@@ -375,7 +375,7 @@ describe('a pipeline', () => {
     expect(lines[0]).toContain('onProgress')
   })
 
-  it('fails an item that has no name, and no other', async () => {
+  it('fails only the item without an id', async () => {
     const { pipelines } = await setup()
     const pipeline = pipelines.createPipeline([{ operation: 'write', run: () => 1 }])
     const { items } = await pipeline.run([{ mail: 'a' }, {}, { mail: 'b' }], {
@@ -387,7 +387,7 @@ describe('a pipeline', () => {
     expect(named.items.map(({ itemId }) => itemId)).toEqual(['1', 'item-1', 'item-2', 'item-3', 'x'])
   })
 
-  it('tells an item that could be neither done nor kept', async () => {
+  it('reports an item that failed and could not be stored', async () => {
     const { pipelines, lines } = await setup()
     const pipeline = pipelines.createPipeline([
       { operation: 'fetch', run: () => new Map() },
@@ -404,7 +404,7 @@ describe('a pipeline', () => {
     expect(lines[0]).toContain('payload.value: expected JSON, got a value of type Map')
   })
 
-  it('does not begin a step that may fall back where a full queue refuses calls', async () => {
+  it('does not start a step with a fallback if a full queue rejects calls', async () => {
     const { pipelines, queue } = await setup({ options: { maxEntries: 1, whenFull: 'refuse' } })
     await queue.enqueue({ operation: 'write', itemId: 'a', payload: 1 })
     let ran = false
@@ -416,7 +416,7 @@ describe('a pipeline', () => {
     expect(ran).toBe(false)
   })
 
-  it('shares an operation with another pipeline, and with other steps of its own', async () => {
+  it('can share an operation with another pipeline, and between its steps', async () => {
     const { pipelines, queue } = await setup()
     let down = true
     const did: string[] = []
@@ -442,7 +442,7 @@ describe('a pipeline', () => {
     ])
   })
 
-  it('leaves an item as it was when its replay is cancelled, fallback or not', async () => {
+  it('leaves an item unchanged when its replay is cancelled, with or without a fallback', async () => {
     const { pipelines, queue } = await setup()
     let cancelled = false
     const pipeline = pipelines.createPipeline([
@@ -481,14 +481,14 @@ describe('a pipeline', () => {
       ],
       'steps[2].name: expected a unique name, got "a" like steps[0]',
     ],
-  ])('cannot be made of %s', async (_, steps, said) => {
+  ])('cannot be created with %s', async (_, steps, said) => {
     const { pipelines } = await setup()
     expect(() => pipelines.createPipeline(steps as never)).toThrow(
       expect.objectContaining({ code: 'INVALID_OPTIONS', message: expect.stringContaining(said) }),
     )
   })
 
-  it('names what is wrong with how it is run', async () => {
+  it('reports the problems of its run options', async () => {
     const { pipelines } = await setup()
     const pipeline = pipelines.createPipeline([{ operation: 'a', run: () => 1 }])
     await expect(pipeline.run(7 as never)).rejects.toMatchObject({

@@ -45,8 +45,8 @@ const audit = {
   target: 'x',
 }
 
-describe('words of a later version', () => {
-  it('are kept as text by the codecs of records', () => {
+describe('enum values of a later version', () => {
+  it('are preserved as text by the codecs of records', () => {
     const read = sessionCodec.decode(session)
     expect(read.stopped).toBe('quota "spent"')
     expect(read.attempts[0]?.outcome).toBe('throttled')
@@ -55,7 +55,7 @@ describe('words of a later version', () => {
     expect(toWire(auditCodec.decode(audit))).toEqual(audit)
   })
 
-  it('are kept as text in the stores, whatever characters they hold', () => {
+  it('are preserved as text in the stores, with any characters', () => {
     for (const [text, wire] of [
       [sessionText, session],
       [eventText, event],
@@ -64,7 +64,7 @@ describe('words of a later version', () => {
       expect(JSON.parse(text.write(text.revive(wire) as never))).toEqual(wire)
   })
 
-  it('are kept by the migration of records with a stamp of ours, and reported in all others', async () => {
+  it('are preserved by the migration of records with a version stamp, and reported in others', async () => {
     const { records, report } = await migrateRecords(
       [session, event].map((r) => JSON.stringify(r)).join('\n'),
     )

@@ -3,7 +3,7 @@ import { expect, it, vi } from 'vitest'
 import { openSqliteDriver } from '../../../store/src/sqlite/driver.js'
 import { failing, folder, refused, start } from '../holdfast/setup.js'
 
-it('a row of a SQLite store that is damaged is left out of lists, told of once, and seen in the health', async () => {
+it('a damaged row of a SQLite store is skipped in lists, reported once, and visible in health', async () => {
   const file = join(await folder(), 'holdfast.db')
   const { hf } = await start({ policies: { once: { maxAttempts: 1 } } }, { store: `sqlite:${file}` })
   const fail = async (name: string) => {

@@ -34,7 +34,7 @@ function tickingClock() {
 const policy = (fields: object) => ({ policies: { default: { maxAttempts: 2, baseDelay: 100, ...fields } } })
 
 describe('the async context of a call of the runtime', () => {
-  it('is kept by hf.run, over the wait before a retry, after an attempt timeout and in its listeners', async () => {
+  it('is kept by hf.run during the delay before a retry, after an attempt timeout and in listeners', async () => {
     const { clock, tick } = tickingClock()
     const seen: string[] = []
     const see = (what: string) => void seen.push(`${what} ${caller.getStore()}`)
@@ -89,7 +89,7 @@ describe('the async context of a call of the runtime', () => {
     expect(seen).toEqual(['a', 'b', 'a', 'b'])
   })
 
-  it('is that in which a call ends that an operator cancels', async () => {
+  it('is used when an operator cancels the call', async () => {
     const { clock, tick } = tickingClock()
     const hf = await open({ clock, config: policy({}) })
     const heard: string[] = []
@@ -106,7 +106,7 @@ describe('the async context of a call of the runtime', () => {
     ['of an operation without deadlines', policy({})],
     ['of an operation with a deadline', policy({ totalTimeout: 60_000 })],
     ['of a disabled operation', policy({ enabled: false })],
-  ])('is that of the abort listeners of a first attempt, %s, when the runtime closes', async (_, config) => {
+  ])('is used by the abort listeners of a first attempt, %s, when the runtime closes', async (_, config) => {
     const { clock, tick } = tickingClock()
     const hf = await open({ clock, config })
     const seen: string[] = []
@@ -125,7 +125,7 @@ describe('the async context of a call of the runtime', () => {
     expect(seen).toEqual(['listener a', 'caller a', 'continuation a'])
   })
 
-  it('is that of listeners of events when a first attempt with a deadline is cancelled', async () => {
+  it('is used by event listeners when a first attempt with a deadline is cancelled', async () => {
     const { clock, tick } = tickingClock()
     const hf = await open({ clock, config: policy({ totalTimeout: 60_000 }) })
     const call = caller.run('a', () => hf.run('mail.send', never).catch(() => {}))
@@ -137,7 +137,7 @@ describe('the async context of a call of the runtime', () => {
     expect(heard).toEqual(['gave_up a'])
   })
 
-  it('is that in which a slow listener hears of each event later', async () => {
+  it('is used by a slow listener that gets events later', async () => {
     const hf = await open({ config: policy({ baseDelay: 0 }) })
     const heard: unknown[] = []
     let go = () => {}
@@ -160,8 +160,8 @@ describe('the async context of a call of the runtime', () => {
   })
 })
 
-describe('what a runtime does for all calls', () => {
-  it('runs outside the async context of the call that happened to be the first', async () => {
+describe('the background work of a runtime', () => {
+  it('runs outside of the async context of the first call', async () => {
     const { clock, setIn, tick } = tickingClock()
     const hf = await caller.run('opener', () => open({ clock, config: policy({ attemptTimeout: 1000 }) }))
     expect(setIn.filter((name) => name !== undefined)).toEqual([])
@@ -173,7 +173,7 @@ describe('what a runtime does for all calls', () => {
     expect(setIn.filter((name) => name !== undefined)).toEqual(['a'])
   })
 
-  it('writes records outside the async context of the call that filled the batch', async () => {
+  it('writes records outside of the async context of the call that filled the batch', async () => {
     const written: unknown[] = []
     const outbox = new Outbox<number>({
       clock: fakeClock(),

@@ -11,7 +11,7 @@ import { Holdfast } from '../../src/index.js'
 // just being read, each waited for a server that did not answer for as long as a statement may take.
 
 describe('closing a runtime', () => {
-  it('starts the limit of the store before it waits for anything that the store must answer', async () => {
+  it('starts the time limit of the store before it waits for the store', async () => {
     const hf = await Holdfast.open({ config: { policies: { p: { maxAttempts: 1 } } } })
     const order: string[] = []
     let fail: (error: Error) => void = () => {}
@@ -46,10 +46,10 @@ describe('closing a runtime', () => {
 
 const server = (await PostgresServer.start()) as PostgresServer
 
-describe.skipIf(server === undefined)('a PostgreSQL store about to be closed', () => {
+describe.skipIf(server === undefined)('a PostgreSQL store with startClosing', () => {
   afterAll(() => server.remove())
 
-  it('ends what waits for a server that stands still, though it is not being closed yet', async () => {
+  it('ends statements that wait for a stopped server before close is called', async () => {
     const store = openPostgres(server.url, {
       schema: 'closing',
       spillDir: join(await tempFolder(), 'spill'),

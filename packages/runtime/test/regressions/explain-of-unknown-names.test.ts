@@ -22,7 +22,7 @@ describe('explain', () => {
     ['browser', '"browser" is a subsystem, not an operation: name one as browser.save'],
     ['fetsh', 'no policy is called "fetsh", so the policy default applies; did you mean "fetch"?'],
     ['constructor.save', 'the configuration has no subsystem "constructor", so the policy default applies'],
-  ])('says of %s what is not known, and what was probably meant', async (operation, note) => {
+  ])('reports the unknown part of %s with a suggestion', async (operation, note) => {
     const { hf } = await start(CONFIG)
     expect((await hf.config.explain(operation)).notes).toEqual([note])
   })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { freshStore, STORES, setup } from '../dead-letters/setup.js'
 
-it.each(STORES)('keeps an entry failed that was leased again and not tried, in %s', async (kind) => {
+it.each(STORES)('keeps a failed entry failed after a lease without a replay, in %s', async (kind) => {
   const store = await freshStore(kind)
   const { queue, clock, enqueue } = await setup({ store })
   queue.handle('write', async () => {

@@ -10,7 +10,7 @@ const CONFIG = {
 }
 
 describe('filters of sessions', () => {
-  it('mean the same for a call that runs and for the same call when it has ended', async () => {
+  it('select the same for an active call and for the same call after its end', async () => {
     const { hf, clock } = await start(CONFIG)
     const begun = clock.wall()
     const errors = [refused(), timeout(), timeout()]

@@ -59,12 +59,12 @@ const garbage = fc.oneof(
 const isOk = (parsed: object) => 'value' in parsed
 
 describe('a message of the fleet', () => {
-  it.each(Object.entries(MESSAGES))('of the kind %s is read as it was sent', (_, message) => {
+  it.each(Object.entries(MESSAGES))('of the kind %s is parsed unchanged', (_, message) => {
     expect(parseMessage(JSON.stringify(message))).toEqual({ value: message })
   })
 
   it.each(Object.entries(MESSAGES))(
-    'of the kind %s is rejected, or read as what it can mean, whatever one field holds',
+    'of the kind %s is rejected or parsed safely for every value of a field',
     (_, message) => {
       fc.assert(
         fc.property(fc.constantFrom(...Object.keys(message)), garbage, (field, value) => {
@@ -110,12 +110,12 @@ describe('a message of the fleet', () => {
     expect(isOk(parseBreakerState(JSON.stringify({ ...VIEW, [field]: value })))).toBe(false)
   })
 
-  it('has absurd durations cut', () => {
+  it('has its durations limited', () => {
     const parsed = parseMessage(JSON.stringify({ ...VIEW, left: 1e300, openFor: 1e20, failures: 1e300 }))
     expect(parsed).toMatchObject({ value: { left: 365 * DAY, openFor: 365 * DAY, failures: 1e9 } })
   })
 
-  it('does not quote what it held in the warning', () => {
+  it('is not quoted in the warning', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 12 }), (secret) => {
         const parsed = parseMessage(JSON.stringify({ ...VIEW, state: `${secret}!` }))
@@ -124,7 +124,7 @@ describe('a message of the fleet', () => {
     )
   })
 
-  it('and an answer of any other form throw nothing', () => {
+  it('does not throw for any content, nor does a reply', () => {
     const parsers = [
       parseMessage,
       parseBreakerState,
@@ -199,7 +199,7 @@ describe.skipIf(missing !== undefined)('a node of a fleet', () => {
     ...more,
   })
 
-  it('does not open a breaker because of a message whose epoch is no number, and warns once', async () => {
+  it('does not open a breaker by a message whose epoch is not a number, and warns once', async () => {
     const { breakers, forge, settled, warnings } = await fleet('forged-nan')
     for (let i = 0; i < 5; i++) await forge(view('forged-nan', { epoch: 'NaN' }))
     await forge(view('forged-nan', { epoch: null }))
@@ -208,7 +208,7 @@ describe.skipIf(missing !== undefined)('a node of a fleet', () => {
     expect(warnings.filter((line) => line.includes('ignored a message'))).toHaveLength(1)
   })
 
-  it('does not open, close or switch off a breaker by a message that Redis does not confirm', async () => {
+  it('does not open, close or disable a breaker by a message that Redis does not confirm', async () => {
     const { breakers, forge, settled } = await fleet('forged-state')
     await forge(view('forged-state'))
     await forge(view('forged-state', { off: true, state: 'closed' }))
@@ -234,7 +234,7 @@ describe.skipIf(missing !== undefined)('a node of a fleet', () => {
     await until(() => breakers[0].state === 'closed')
   })
 
-  it('follows the fleet though what Redis holds of a breaker was damaged', async () => {
+  it('follows the fleet after the state of a breaker in Redis was damaged', async () => {
     const { breakers } = await fleet('damaged')
     const key = 'holdfast:{damaged}:state'
     await client.hset(key, {
@@ -253,7 +253,7 @@ describe.skipIf(missing !== undefined)('a node of a fleet', () => {
     expect(epoch).toBeLessThan((systemClock.wall() + DAY) * 10)
   })
 
-  it('does not report nodes as joined or left that Redis does not know', async () => {
+  it('does not report nodes as joined or left that are not in Redis', async () => {
     const { a, b, forge, settled } = await fleet('forged-nodes')
     await forge({ joined: true, node: 'mallory' })
     await forge({ left: true, node: b.name })
@@ -263,7 +263,7 @@ describe.skipIf(missing !== undefined)('a node of a fleet', () => {
     ])
   })
 
-  it('does not decide alone because of settings of a node that does not live', async () => {
+  it('does not decide alone because of the settings of a node that is not alive', async () => {
     const { breakers, forge, settled, a } = await fleet('forged-settings')
     await forge({ settings: '{"failureThreshold":99}', of: 'forged-settings', node: 'mallory' })
     await settled()
@@ -272,7 +272,7 @@ describe.skipIf(missing !== undefined)('a node of a fleet', () => {
     await until(() => breakers[1].state === 'open')
   })
 
-  it('lists other nodes and their events though one record is damaged', async () => {
+  it('lists other nodes and their events if one record is damaged', async () => {
     const { a } = await fleet('damaged-records')
     await client.hset('holdfast:{nodes}:records', 'mallory', '{"startedAt":"never"}')
     onTestFinished(() => void client.hdel('holdfast:{nodes}:records', 'mallory'))

@@ -2,7 +2,7 @@ import { fakeClock } from 'holdfast/testing'
 import { expect, it } from 'vitest'
 import { Holdfast } from '../../src/index.js'
 
-it('starts no hedge while the breaker of the operation is half open', async () => {
+it('no hedge starts while the breaker of the operation is half open', async () => {
   const clock = fakeClock()
   const hf = await Holdfast.open({
     clock,

@@ -19,8 +19,8 @@ function databaseWith(query: () => Promise<unknown>) {
   return { database: database as unknown as PostgresDatabase, counts }
 }
 
-describe('a connection for requests to replay', () => {
-  it('is closed when the server refuses LISTEN, however often that is tried', async () => {
+describe('the connection for replay notifications', () => {
+  it('is closed each time the server rejects LISTEN', async () => {
     const clock = fakeClock()
     const { database, counts } = databaseWith(() => Promise.reject(new Error('LISTEN is not supported')))
     const wakeups = new ReplayNotifications(database, clock)
@@ -31,7 +31,7 @@ describe('a connection for requests to replay', () => {
     await wakeups.close()
   })
 
-  it('is closed when nobody listens any more by the time it is made', async () => {
+  it('is closed if the last listener was removed while it was opened', async () => {
     const clock = fakeClock()
     let answer = () => {}
     const answered = new Promise<void>((resolve) => {

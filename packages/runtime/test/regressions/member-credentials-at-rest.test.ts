@@ -41,7 +41,7 @@ const add = (hf: Holdfast, id = 'added') =>
   hf.pools.addMember('p', { id, url: URL_WITH_PASSWORD }, { by: 'ops' })
 
 describe('credentials of members that are added through the API', () => {
-  it('are encrypted at rest where there is a key, and used after a restart', async () => {
+  it('are encrypted at rest with a key, and used after a restart', async () => {
     const [dir, key] = [await folder(), newKey()]
     await withKeys(dir, [key], async (hf) => {
       await add(hf)
@@ -70,7 +70,7 @@ describe('credentials of members that are added through the API', () => {
     })
   })
 
-  it('are put under the newest key by a rotation, in every version', async () => {
+  it('are encrypted with the newest key by a rotation, in every version', async () => {
     const [dir, old, next] = [await folder(), newKey(), newKey()]
     await withKeys(dir, [], (hf) => add(hf, 'clear'))
     await withKeys(dir, [old], (hf) => add(hf))
@@ -87,7 +87,7 @@ describe('credentials of members that are added through the API', () => {
     })
   })
 
-  it('are not read without their key, which is said, and are not lost', async () => {
+  it('are not read without their key, which is reported, and are not lost', async () => {
     const [dir, key] = [await folder(), newKey()]
     await withKeys(dir, [key], (hf) => add(hf))
     const error = await withKeys(dir, [newKey()], async () => 'opened').catch((thrown: unknown) => thrown)

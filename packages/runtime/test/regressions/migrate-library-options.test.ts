@@ -8,7 +8,7 @@ const migrated = (file: string, value: object) => {
   return { policies, circuitBreakers, subsystemMappings, report }
 }
 
-test('migrate knows the options of p-retry, whose times are milliseconds', () => {
+test('migrate converts the options of p-retry, whose times are milliseconds', () => {
   const { policies, report } = migrated('mail.json', {
     send: {
       retries: 5,
@@ -38,7 +38,7 @@ test('migrate knows the options of p-retry, whose times are milliseconds', () =>
   expect(report.problems.map(({ path }) => path)).toEqual(['mail.send.randomize'])
 })
 
-test('migrate knows the options of opossum: its timeout is that of the call, its percentage a rate', () => {
+test('migrate converts the options of opossum: its timeout to that of the call, its percentage to a rate', () => {
   const { policies, circuitBreakers, subsystemMappings, report } = migrated('shop.json', {
     pay: {
       timeout: 3000,
@@ -67,7 +67,7 @@ test('migrate knows the options of opossum: its timeout is that of the call, its
   expect(report).toMatchObject({ problems: [], integrity: { ok: true, breakersIn: 1, breakersOut: 1 } })
 })
 
-test('migrate knows options of p-retry with those of opossum inside, and says what differs', () => {
+test('migrate converts options of p-retry with nested options of opossum, and reports the differences', () => {
   const { policies, circuitBreakers, report } = migrated('shop.json', {
     pay: {
       retries: 2,

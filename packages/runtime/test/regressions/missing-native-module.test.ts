@@ -1,16 +1,14 @@
 import { execFile } from 'node:child_process'
-import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { Holdfast } from '../../src/index.js'
 import { compile } from '../dead-letters/compile.js'
 import { folder } from '../holdfast/setup.js'
 
 const run = promisify(execFile)
 
-/** Makes SQLite unresolvable: neither libsql nor what Node.js has built in. */
+/** Makes SQLite unresolvable: both libsql and the module of Node.js. */
 const NO_SQLITE = `
 import { register } from 'node:module'
 process.getBuiltinModule = () => undefined
@@ -22,7 +20,7 @@ export async function resolve(name, context, next) {
 }\`))
 `
 
-/** Opens a runtime where there is no SQLite, makes a failing call, and says what became of it. */
+/** Opens a runtime without SQLite, makes a failing call, and returns the output. */
 async function openWithout(open: object): Promise<string> {
   const dir = await folder({ 'no-sqlite.mjs': NO_SQLITE })
   const program = await compile('packages/runtime/test/regressions/open-child.ts', 'open-child')
@@ -34,12 +32,12 @@ async function openWithout(open: object): Promise<string> {
 }
 
 describe('without a native module', () => {
-  it('a store of files keeps records', async () => {
+  it('a files store stores records', async () => {
     const dir = await folder()
     expect(await openWithout({ config: {}, store: `files:${dir}` })).toBe('1 session')
   })
 
-  it('a store in SQLite says what to install', async () => {
+  it('a SQLite store reports the package to install', async () => {
     const dir = await folder()
     const said = await openWithout({ config: {}, store: `sqlite:${dir}/hf.db` })
     expect(said).toContain('STORE_UNAVAILABLE')
@@ -48,25 +46,4 @@ describe('without a native module', () => {
     expect(said).toContain('files:DIR')
     expect(said.split('\n')).toHaveLength(1)
   })
-})
-
-it('a default store that cannot be opened is reported in one line that says how to choose another', async () => {
-  const dir = await folder({ 'holdfast.yaml': 'version: "1.2.0"\n' })
-  await writeFile(join(dir, 'data'), 'a file where a folder should be')
-  const error = await Holdfast.open({ config: join(dir, 'holdfast.yaml'), env: {}, watch: false }).catch(
-    (thrown: unknown) => thrown as Error,
-  )
-  expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE' })
-  const { message } = error as Error
-  expect(message).toMatch(/^the default store sqlite:data\/holdfast\.db cannot be opened: /)
-  expect(message).toContain('set store in the config')
-  expect(message.split('\n')).toHaveLength(1)
-})
-
-it('a store that the config names is reported as it is', async () => {
-  const dir = await folder({ 'holdfast.yaml': 'version: "1.2.0"\nstore: sqlite:data/hf.db\n' })
-  await mkdir(join(dir, 'data'))
-  await mkdir(join(dir, 'data', 'hf.db'))
-  const opened = Holdfast.open({ config: join(dir, 'holdfast.yaml'), env: {}, watch: false })
-  await expect(opened).rejects.toThrow(/^the SQLite store /)
 })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { failing, refused, start } from '../holdfast/setup.js'
 
-it('errors: a cancelled call has no error record of its own, and its session says how it ended', async () => {
+it('errors: a cancelled call has no error record of its own, and its session has the reason', async () => {
   const { hf, clock } = await start({ policies: { slow: { maxAttempts: 3, baseDelay: 1000 } } })
   const call = failing(hf, 'slow', refused)
   await clock.advance(1)

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { failing, refused, start } from '../holdfast/setup.js'
 
-it('breakers: a half-open breaker knows when it opened, and its changes can be listed at once', async () => {
+it('breakers: a half-open breaker has the time of its opening, and its changes are listed at once', async () => {
   const { hf, clock } = await start({
     policies: { once: { maxAttempts: 1 } },
     circuitBreakers: { n: { failureThreshold: 1, timeoutDuration: 1000, successThreshold: 2 } },

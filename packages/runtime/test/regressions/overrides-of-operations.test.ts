@@ -29,8 +29,8 @@ async function attempts(hf: Holdfast, operation: string, options?: object, error
 const valuesOf = async (hf: Holdfast, operation: string) =>
   (await hf.config.explain(operation)).policies[0]?.values
 
-describe('overrides of the file', () => {
-  it('switch off the retries of every operation', async () => {
+describe('overrides in the config file', () => {
+  it('disable the retries of every operation', async () => {
     const { hf } = await start({
       policies: { fetch: QUICK, default: QUICK },
       overrides: { 'Retry/enabled': false },
@@ -58,7 +58,7 @@ describe('overrides of the file', () => {
     expect(await attempts(hf, 'fetch')).toBe(1)
   })
 
-  it('map every setting of Retry and Timeout to a field of the policy, and explain shows where each comes from', async () => {
+  it('map every setting of Retry and Timeout to a field of the policy, and explain shows the origin of each', async () => {
     const dir = await folder({
       'hf.yaml': `version: "1.2.0"
 policies: { fetch: { max_attempts: 2, retry_status_codes: [503] } }
@@ -128,7 +128,7 @@ overrides:
     expect(isHoldfastError(await long, 'TOTAL_TIMEOUT')).toBe(true)
   })
 
-  it('limit calls at a time, apart from other operations of the same policy', async () => {
+  it('limit concurrent calls separately from other operations of the same policy', async () => {
     const { hf } = await start({
       policies: { default: { maxAttempts: 1 } },
       overrides: { 'mail/send/Bulkhead/value': 1 },
@@ -147,7 +147,7 @@ overrides:
     })
   })
 
-  it('switch a bulkhead off, and change its queue', async () => {
+  it('disable a bulkhead, and change its queue', async () => {
     const { hf } = await start({
       policies: { a: { bulkhead: { limit: 1 } }, b: { bulkhead: { limit: 1 } }, c: {} },
       overrides: {
@@ -164,7 +164,7 @@ overrides:
     ])
   })
 
-  it('change the breaker of a policy that has one of its own', async () => {
+  it('change the breaker of a policy with its own breaker', async () => {
     const { hf } = await start({
       policies: { fetch: { maxAttempts: 1, enableCircuitBreaker: true } },
       overrides: { 'fetch/CircuitBreaker/failureThreshold': 2, 'CircuitBreaker/delay': '3s' },
@@ -186,7 +186,7 @@ overrides:
     })
   })
 
-  it('give a breaker of a policy a share of failures, and explain says so', async () => {
+  it('give the breaker of a policy a failure rate, which explain shows', async () => {
     const { hf } = await start({
       policies: { p: { maxAttempts: 1, enableCircuitBreaker: true } },
       subsystemMappings: { mail: { send: { default: 'p' } } },
@@ -204,7 +204,7 @@ overrides:
     ])
   })
 
-  it('let the calls of an operation pass the breaker of its policy by', async () => {
+  it('disable the breaker of the policy for the calls of an operation', async () => {
     const { hf } = await start({
       policies: { default: { maxAttempts: 1, enableCircuitBreaker: true, circuitBreakerThreshold: 1 } },
       overrides: { 'mail/send/CircuitBreaker/enabled': false },
@@ -215,7 +215,7 @@ overrides:
     expect((await hf.config.explain('mail.send')).policies[0]?.breaker).toBeUndefined()
   })
 
-  it('of breakers are a note in explain where the policy has none of its own', async () => {
+  it('of breakers cause a note in explain if the policy has no breaker of its own', async () => {
     const { hf } = await start({
       policies: { a: {}, b: { circuitBreaker: 'notion' } },
       circuitBreakers: { notion: {} },
@@ -227,7 +227,7 @@ overrides:
       ])
   })
 
-  it('apply to guards, to policies of pools, and to policies that a call names or brings along', async () => {
+  it('apply to guards, to policies of pools, and to policies in the options of a call', async () => {
     const { hf } = await start({
       policies: { p: QUICK },
       pools: { proxies: { policy: 'p', members: [{ id: 'a', url: 'http://127.0.0.1:1' }] } },
@@ -247,7 +247,7 @@ overrides:
     expect(count).toBe(2)
   })
 
-  it('apply to the policy of each kind of failure', async () => {
+  it('apply to the policy of each error kind', async () => {
     const { hf } = await start({
       policies: { slow: QUICK, other: QUICK },
       subsystemMappings: { mail: { send: { timeout: 'slow', default: 'other' } } },
@@ -257,7 +257,7 @@ overrides:
     expect(await attempts(hf, 'mail.send', {}, refused)).toBe(2)
   })
 
-  it('take effect when the file is reloaded', async () => {
+  it('apply after a reload of the file', async () => {
     const text = (retries: number) =>
       `version: "1.2.0"\npolicies: { fetch: { backoff_type: immediate, enable_circuit_breaker: true } }\noverrides: { fetch/Retry/maxRetries: ${retries}, fetch/CircuitBreaker/failureThreshold: ${retries + 50} }\n`
     const dir = await folder({ 'hf.yaml': text(1) })
@@ -270,8 +270,8 @@ overrides:
   })
 })
 
-describe('overrides of the environment', () => {
-  it('are ranked by their specificity first, and win over the file for the same key only', async () => {
+describe('overrides in the environment', () => {
+  it('are ordered by specificity first, and win over the file only for the same key', async () => {
     const { hf } = await start(
       {
         policies: { default: QUICK },
@@ -285,7 +285,7 @@ describe('overrides of the environment', () => {
     expect((await valuesOf(hf, 'mail.send'))?.maxAttempts).toMatchObject({ value: 4, origin: 'overrides' })
   })
 
-  it('of decorated methods are ranked in the same way', async () => {
+  it('of decorated methods are ordered in the same way', async () => {
     const overrides = { 'Mail/Retry/maxRetries': 4, 'Mail/send/Retry/maxRetries': 3 }
     const env = { RETRY_MAXRETRIES: '0', MAIL_RETRY_MAXRETRIES: '1' }
     const methods = ['send', 'read'].map((method) => ({ owner: 'Mail', method }))
@@ -296,7 +296,7 @@ describe('overrides of the environment', () => {
     })
   })
 
-  it('win over those of the file for the same key, and lose against a more specific one', async () => {
+  it('win over those of the file for the same key, and lose against more specific ones', async () => {
     const { hf } = await start(
       { policies: { default: QUICK }, overrides: { 'Retry/maxRetries': 9, 'mail/send/Retry/maxRetries': 2 } },
       { env: { RETRY_MAXRETRIES: '1', MAIL_READ_RETRY_MAXRETRIES: '6' } },
@@ -320,7 +320,7 @@ describe('overrides of the environment', () => {
     expect(await attempts(hf, 'my-fetch')).toBe(0)
   })
 
-  it('that are wrong are an error of the config where it knows the operation, and of the call where it does not', async () => {
+  it('that are not valid cause an error of the config for a known operation, else of the call', async () => {
     const { problems } = checkConfig('version: "1.2.0"\npolicies: { fetch: {} }', {
       env: { FETCH_RETRY_MAXRETRIES: 'many', TIMEOUT_VALUE: 'soon' },
     })
@@ -333,8 +333,8 @@ describe('overrides of the environment', () => {
   })
 })
 
-describe('layers', () => {
-  it('rank overrides over the policy, and below its variables and changes through the API', async () => {
+describe('configuration layers', () => {
+  it('put overrides above the policy, and below its variables and live changes', async () => {
     const { hf } = await start(
       { policies: { a: QUICK, b: QUICK, c: QUICK }, overrides: { 'Retry/maxRetries': 1 } },
       { env: { HOLDFAST_POLICIES_B_MAX_ATTEMPTS: '7' } },
@@ -352,7 +352,7 @@ describe('layers', () => {
   })
 })
 
-describe('a config is rejected', () => {
+describe('a config with conflicting overrides', () => {
   it.each([
     [{ 'Fallback/enabled': false }, 'a config cannot override fallbacks'],
     [{ 'mail/send/Fallback/applyOn': ['timeout'] }, 'a config cannot override fallbacks'],
@@ -366,7 +366,7 @@ describe('a config is rejected', () => {
       'expected maxDelay of the policy fetch to be at least baseDelay (100 ms), got 10 ms',
     ],
     [{ 'fetch/CircuitBreaker/slowCallRate': 0.5 }, 'slowCallDuration'],
-  ])('for %j', async (overrides, message) => {
+  ])('is rejected: %j', async (overrides, message) => {
     const opened = start({ policies: { fetch: { baseDelay: 100, enableCircuitBreaker: true } }, overrides })
     await expect(opened).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
@@ -374,13 +374,13 @@ describe('a config is rejected', () => {
     })
   })
 
-  it('unless the cap of an override is below a first wait that nobody gave', async () => {
+  it('is accepted if the maximum of an override is below a default first delay', async () => {
     const { hf } = await start({ policies: { fetch: {} }, overrides: { 'fetch/Retry/maxDelay': 10 } })
     expect((await valuesOf(hf, 'fetch'))?.baseDelay).toMatchObject({ value: 10 })
   })
 })
 
-it('the overrides of decorated methods stay as they were', async () => {
+it('overrides of decorated methods apply as before', async () => {
   class Graph {
     calls = 0
 

@@ -28,8 +28,8 @@ const isWhole = (value: unknown) => {
   expect(JSON.stringify(value)).not.toMatch(/SPOILT|1970-01-01T00:00:00.005Z/)
 }
 
-describe('what a listener does to an event', () => {
-  it.each(['memory', 'sqlite', 'files'])('changes no record and no other listener (%s)', async (kind) => {
+describe('a change of an event by a listener', () => {
+  it.each(['memory', 'sqlite', 'files'])('affects no record and no other listener (%s)', async (kind) => {
     const store = kind === 'memory' ? kind : `${kind}:${await folder()}/kept`
     const { hf, events } = await start(QUICK, { store })
     hf.events.on('*', spoil)
@@ -49,7 +49,7 @@ describe('what a listener does to an event', () => {
     expect(after[0]?.context).toEqual(context())
   })
 
-  it('changes no session that still runs', async () => {
+  it('affects no active session', async () => {
     const { hf } = await start({ policies: { slow: { maxAttempts: 2, baseDelay: 1000 } } })
     hf.events.on('*', spoil)
     const call = failing(hf, 'slow', refused, { context: context() })
@@ -62,7 +62,7 @@ describe('what a listener does to an event', () => {
     isWhole((await hf.sessions.list()).items)
   })
 
-  it('changes nothing for another listener of a guard', async () => {
+  it('affects no other listener of a guard', async () => {
     const { hf } = await start(QUICK)
     const guard = hf.guard('quick')
     const seen: unknown[] = []
@@ -73,8 +73,8 @@ describe('what a listener does to an event', () => {
   })
 })
 
-describe('what somebody does to a record that was listed', () => {
-  it('changes none that is kept in memory', async () => {
+describe('a change of a listed record', () => {
+  it('affects no record of the memory store', async () => {
     const { hf } = await start({
       policies: { quick: { maxAttempts: 1, enableCircuitBreaker: true, circuitBreakerThreshold: 1 } },
     })

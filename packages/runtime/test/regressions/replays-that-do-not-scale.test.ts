@@ -16,7 +16,7 @@ async function queueOf(count: number) {
 }
 
 describe('replays from a store that leases in batches', () => {
-  it('take few leases for many entries, and name no entry that is completed', async () => {
+  it('need few lease statements for many entries, and exclude no completed entry', async () => {
     const { queue, leases } = await queueOf(500)
     queue.handle('write', () => {})
     expect(await queue.replayBatch()).toEqual({ succeeded: 500, failed: 0, skipped: 0 })
@@ -25,7 +25,7 @@ describe('replays from a store that leases in batches', () => {
     expect(Math.max(...passedOver)).toBeLessThan(150)
   })
 
-  it('lease no more than the handlers can begin before they are known to be fast', async () => {
+  it('lease only as many entries as can start until the handlers are known to be fast', async () => {
     const { queue, statuses } = await queueOf(50)
     let release = () => {}
     const held = new Promise<void>((resolve) => {
@@ -39,7 +39,7 @@ describe('replays from a store that leases in batches', () => {
     expect(await batch).toMatchObject({ succeeded: 50 })
   })
 
-  it('give back what was leased ahead when handlers become slow, and begin it later', async () => {
+  it('release entries that were leased ahead when handlers become slow, and replay them later', async () => {
     const { queue, clock, statuses } = await queueOf(200)
     let begun = 0
     let release = () => {}
@@ -58,7 +58,7 @@ describe('replays from a store that leases in batches', () => {
     expect(begun).toBe(200)
   })
 
-  it('give back what was leased ahead when the batch is aborted', async () => {
+  it('release entries that were leased ahead when the batch is aborted', async () => {
     const { queue, statuses } = await queueOf(200)
     const stop = new AbortController()
     let begun = 0
@@ -72,7 +72,7 @@ describe('replays from a store that leases in batches', () => {
     expect(begun).toBeLessThan(40)
   })
 
-  it('give back what was leased ahead when a worker ends', async () => {
+  it('release entries that were leased ahead when a worker ends', async () => {
     const { queue, store, clock, statuses } = await queueOf(100)
     for (const { dlqId } of (await queue.list({ limit: 100 })).items)
       await store.deadLetters.request(dlqId, new Date(clock.wall()))
@@ -92,7 +92,7 @@ describe('replays from a store that leases in batches', () => {
     expect(begun).toBe(100)
   })
 
-  it('end with the error when results cannot be recorded, and complete nothing twice afterwards', async () => {
+  it('end with the error if results cannot be stored, and complete nothing twice afterwards', async () => {
     const { queue, store, clock, statuses } = await queueOf(40)
     const settle = vi.spyOn(store.deadLetters, 'settle').mockRejectedValue(new Error('the store is gone'))
     const called: string[] = []

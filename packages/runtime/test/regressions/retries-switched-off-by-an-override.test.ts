@@ -16,7 +16,7 @@ async function countAttempts(hf: Holdfast, operation: string, options?: object):
   return count
 }
 
-describe('an override that switches retries off', () => {
+describe('an override that disables retries', () => {
   it.each([
     ['the `retry` of a call', { retry: { maxAttempts: 3 } }],
     ['a `retryIf` of a call', { retry: { maxAttempts: 3, retryIf: () => true } }],
@@ -47,14 +47,14 @@ describe('an override that switches retries off', () => {
     expect(count).toBe(1)
   })
 
-  it('still rejects a `retry` that is wrong', async () => {
+  it('does not hide an invalid `retry` option', async () => {
     const { hf } = await start({ policies: { default: QUICK }, overrides: { 'Retry/enabled': false } })
     await expect(hf.run('mail.send', () => 1, { retry: { maxAttempts: -3 } })).rejects.toMatchObject({
       code: 'INVALID_OPTIONS',
     })
   })
 
-  it('gives way to a more specific one that switches them on, and to other overrides the call still wins', async () => {
+  it('loses against a more specific one that enables them, and other overrides lose against the call', async () => {
     const { hf } = await start({
       policies: { default: QUICK },
       overrides: { 'Retry/enabled': false, 'mail/send/Retry/enabled': true, 'mail/send/Retry/maxRetries': 1 },

@@ -4,7 +4,7 @@ import { refused, start } from '../holdfast/setup.js'
 
 const QUICK = { policies: { quick: { maxAttempts: 3, backoffType: 'immediate' } } }
 
-it('guard: takes retry options for one call, and emits the events of the core', async () => {
+it('guard: accepts retry options for one call, and emits the events of the core', async () => {
   const { hf } = await start(QUICK)
   const guard = hf.guard('quick')
   const events: GuardEvent[] = []

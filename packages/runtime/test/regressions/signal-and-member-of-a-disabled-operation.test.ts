@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { start } from '../holdfast/setup.js'
 
-it('run: a call of a disabled operation has its signal and its pool member', async () => {
+it('run: a call of a disabled operation gets its signal and its pool member', async () => {
   const { hf } = await start({
     policies: { default: { enabled: false } },
     pools: { p: { members: [{ id: 'm', url: 'http://127.0.0.1:9' }] } },

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { Holdfast } from '../../src/index.js'
 
 describe('a socks5h:// member', () => {
-  it('is accepted in the file, in a file of members and through the API', async () => {
+  it('is accepted in the config file, in a members file and through the API', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'socks5h-'))
     await writeFile(join(dir, 'proxies.txt'), 'socks5h://ann:secret@127.0.0.1:9002\n')
     const hf = await Holdfast.open({

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { start } from '../holdfast/setup.js'
 
-it('counts the total timeout of a policy that applies later from the first attempt', async () => {
+it('the total timeout of a policy that applies later begins with the first attempt', async () => {
   const { hf, clock } = await start({
     policies: {
       patient: { maxAttempts: 20, backoffType: 'fixed', baseDelay: 1000 },

@@ -20,8 +20,8 @@ async function opened(dir: string, disk?: Disk) {
   return { warnings, dlq: store.deadLetters }
 }
 
-/** A disk that keeps the case of names and does not go by it, as those of most desktops do. */
-class CarelessDisk extends Disk {
+/** A disk that keeps the case of names and ignores it in comparisons, as most desktop systems do. */
+class CaseInsensitiveDisk extends Disk {
   private at(path: string): string {
     const folder = dirname(path)
     if (folder === path) return path
@@ -57,7 +57,7 @@ class CarelessDisk extends Disk {
 }
 
 describe("an entry's file", () => {
-  it('is called what its operation and its id are called', async () => {
+  it('is named after its operation and its id', async () => {
     const dir = await tempFolder()
     const hf = await Holdfast.open({ config: {}, store: `files:${dir}`, env: {} })
     onTestFinished(() => hf.close())
@@ -75,9 +75,9 @@ describe("an entry's file", () => {
   })
 
   it.each([
-    ['that goes by case', () => new Disk()],
-    ['that does not', () => new CarelessDisk()],
-  ])('takes the place of no other on a disk %s, whatever ids and operations are alike', async (_, made) => {
+    ['with case-sensitive names', () => new Disk()],
+    ['with case-insensitive names', () => new CaseInsensitiveDisk()],
+  ])('does not replace another file on a disk %s, for all similar ids and operations', async (_, made) => {
     const dir = await tempFolder()
     const ids = [
       'dlq_A',
@@ -115,7 +115,7 @@ describe("an entry's file", () => {
     expect(await two.dlq.get('dlq_a', at(9))).toBeDefined()
   })
 
-  it('takes the place of no file that was passed over', async () => {
+  it('does not replace a file that was skipped', async () => {
     const dir = await tempFolder()
     const { dlq } = await opened(dir)
     await dlq.add([letter(1)], NO_LIMIT)
@@ -126,7 +126,7 @@ describe("an entry's file", () => {
     expect(await (await opened(dir)).dlq.get('dlq_2', at(0))).toEqual(letter(2))
   })
 
-  it('is read under a name of an earlier release, and keeps it', async () => {
+  it('is read under the file name of an earlier release, and keeps it', async () => {
     const dir = await tempFolder()
     const entry = letter(1, { dlqId: 'dlq_A%20b', operationType: 'Mail' })
     await mkdir(join(dir, 'dlq/%4dail'), { recursive: true })
@@ -165,7 +165,7 @@ describe('a dead letter that another program wrote', () => {
     return file
   }
 
-  it('is listed as it lies there, and replayed once', async () => {
+  it('is listed from its file, and replayed once', async () => {
     const dir = await tempFolder()
     const file = await put(dir, foreign.dlq_id, foreign)
     const before = await readFile(file, 'utf8')
@@ -192,7 +192,7 @@ describe('a dead letter that another program wrote', () => {
     expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ status: 'completed', schema: '1.2' })
   })
 
-  it('may have times without a zone, and is not replayed where it was processed', async () => {
+  it('can have times without a zone, and is not replayed if it was processed', async () => {
     const dir = await tempFolder()
     const { created_at, ...rest } = foreign
     await put(dir, 'one', { ...rest, dlq_id: 'one', created_at: created_at.replace('Z', '456') })
@@ -202,7 +202,7 @@ describe('a dead letter that another program wrote', () => {
     expect(await dlq.lease('two', 'me', at(9), at(1))).toMatchObject({ result: 'done' })
   })
 
-  it('is set aside where it lacks what no other field tells, or is a damaged one of ours', async () => {
+  it('is quarantined if a required field is missing, or if it is a damaged entry of this store', async () => {
     const dir = await tempFolder()
     const { original_payload: _, ...without } = foreign
     const { email_id: __, ...nothing } = foreign
@@ -210,7 +210,7 @@ describe('a dead letter that another program wrote', () => {
     await put(dir, 'b', nothing)
     await put(dir, 'c', { ...foreign, status: 'lost' })
     await put(dir, 'd', { ...foreign, schema: '1.1' })
-    await put(dir, 'e', { to: 'somebody' })
+    await put(dir, 'e', { to: 'other' })
     await put(dir, 'f', [foreign])
     const { dlq, warnings } = await opened(dir)
     expect((await dlq.list(undefined, at(0))).items).toEqual([])

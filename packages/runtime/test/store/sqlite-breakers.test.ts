@@ -3,8 +3,7 @@ import { CircuitBreaker } from 'holdfast'
 import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openSqliteDriver, type SqliteDriverName } from '../../../store/src/sqlite/driver.js'
-import { MIGRATION_1 } from '../../../store/src/sqlite/schema.js'
-import { MIGRATION_2 } from '../../../store/src/sqlite/schema-journals.js'
+import { MIGRATIONS } from '../../../store/src/sqlite/statements/schema.js'
 import { storedBreaker } from '../../../store/test/contract/records.js'
 import { folder, opened } from '../../../store/test/sqlite-place.js'
 import { Holdfast } from '../../src/index.js'
@@ -22,8 +21,8 @@ async function rowsOf(file: string) {
   return rows
 }
 
-describe('a row of the table of breakers', () => {
-  it('says what the breaker is configured to, since when it is as it is, and when its calls failed', async () => {
+describe('a row of circuit_breaker_states', () => {
+  it('has the settings of the breaker, the time of its last state change and the times of its failures', async () => {
     const file = join(await folder(), 'holdfast.db')
     const clock = fakeClock({ wall: WALL })
     const circuitBreakers = {
@@ -56,7 +55,7 @@ describe('a row of the table of breakers', () => {
     expect(state?.failureCount).toBe(2)
   })
 
-  it.each(DRIVERS)('gives back what was saved, to the last field, with %s', async (driver) => {
+  it.each(DRIVERS)('is restored with all fields, with the driver %s', async (driver) => {
     const file = join(await folder(), 'holdfast.db')
     const clock = fakeClock({ wall: WALL })
     const options = { failureThreshold: 4, windowDuration: 10_000, timeoutDuration: 2000 }
@@ -74,11 +73,10 @@ describe('a row of the table of breakers', () => {
     expect(await rowsOf(file)).toMatchObject([{ state: 'open', timeout_duration: 2, failure_threshold: 4 }])
   })
 
-  it.each(DRIVERS)('of a file of an earlier release is read as it was written, with %s', async (driver) => {
+  it.each(DRIVERS)('of an earlier release is read as it was written, with the driver %s', async (driver) => {
     const file = join(await folder(), 'holdfast.db')
     const old = await openSqliteDriver(file, driver)
-    old.exec(MIGRATION_1)
-    old.exec(MIGRATION_2)
+    for (const migration of MIGRATIONS.slice(0, 2)) old.exec(migration)
     old.exec('PRAGMA application_id = 0x486f6c64')
     old.exec('PRAGMA user_version = 2')
     const write = (id: string) =>

@@ -35,7 +35,7 @@ describe('a SQLite file that is replaced while it is open', () => {
     expect(await idsOf(await opened(file))).toEqual([letter(1).dlqId, letter(3).dlqId])
   })
 
-  it('is used only when no other store has the old file open, since its log has the same name', async () => {
+  it('is used only when no other store has the old file open, because its log has the same name', async () => {
     const { file, backup, store } = await withBackup()
     const other = await opened(file)
     await other.deadLetters.add([letter(4)], NO_LIMIT)
@@ -70,7 +70,7 @@ describe('a SQLite file that is replaced while it is open', () => {
     expect(await idsOf(store)).toEqual([letter(1).dlqId])
   })
 
-  it('by something that is not a database is reported, and used again when a backup replaces it', async () => {
+  it('is reported if the new file is not a database, and used again when a backup replaces it', async () => {
     const { file, backup, store } = await withBackup()
     await writeFile(`${file}-text`, 'not a database. '.repeat(1000))
     await rename(`${file}-text`, file)
@@ -87,7 +87,7 @@ describe('a SQLite file that is replaced while it is open', () => {
 })
 
 describe('a SQLite file that is deleted while it is open', () => {
-  it('is not made anew: nothing is acknowledged until a backup is in its place', async () => {
+  it('is not created again: nothing is acknowledged until a backup replaces it', async () => {
     const { file, backup, store } = await withBackup()
     await rm(file)
     for (let n = 0; n < 2; n++) {
@@ -115,7 +115,7 @@ async function overwrite(file: string, from: number, length: number): Promise<vo
 }
 
 describe.each(Object.entries(DAMAGES))('a SQLite file %s while it is open', (_, damage) => {
-  it('is reported, calls go on, and a backup in its place is used without a restart', async () => {
+  it('is reported, calls continue, and a backup in its place is used without a restart', async () => {
     const dir = await folder()
     const [file, backup] = [join(dir, 'holdfast.db'), join(dir, 'backup.db')]
     const before = await opened(file)

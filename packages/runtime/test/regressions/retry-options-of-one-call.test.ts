@@ -1,11 +1,11 @@
 import type { GuardEvent } from 'holdfast'
 import { describe, expect, it } from 'vitest'
-import { failing, refused, start, timeout } from '../holdfast/setup.js'
+import { refused, start, timeout } from '../holdfast/setup.js'
 
 const QUICK = { policies: { quick: { maxAttempts: 9, backoffType: 'immediate' } } }
 
-describe("a call's own retry", () => {
-  it('is what events, logs and guards tell of', async () => {
+describe('the `retry` option of a call', () => {
+  it('appears in events, logs and guard events', async () => {
     const said: string[] = []
     const say = (_: object, message: string) => void said.push(message)
     const logger = { debug: say, info: say, warn: say, error: say }
@@ -21,7 +21,7 @@ describe("a call's own retry", () => {
     expect(said[0]).toBe("Retry attempt 1/1 for 'quick' after 0ms: Error: connect ECONNREFUSED")
   })
 
-  it('counts as it is when the call begins, though the object was used before', async () => {
+  it('is read when the call begins, even if the object was used before', async () => {
     const { hf } = await start(QUICK)
     const attempts = async (options: object, during = () => {}) => {
       let count = 0
@@ -57,7 +57,7 @@ describe("a call's own retry", () => {
     expect(await attempts({ policy })).toMatchObject({ code: 'INVALID_OPTIONS' })
   })
 
-  it('makes no retry where the policy only looks on, and is what it would have done', async () => {
+  it('causes no retry under a policy in shadow mode, which reports what it would have done', async () => {
     const { hf, events } = await start({
       policies: {
         looks: { shadow: true, maxAttempts: 4, backoffType: 'immediate' },
@@ -86,45 +86,4 @@ describe("a call's own retry", () => {
       await attempts('mixed.call', () => Object.assign(new Error('x'), { status: 503 }), { maxAttempts: 3 }),
     ).toBe(3)
   })
-})
-
-it('the attempts of the window are those of the sessions, though a call was aborted before it began', async () => {
-  const { hf, clock } = await start(QUICK)
-  const signal = AbortSignal.abort(new Error('too late'))
-  await hf.run('quick', () => 1, { signal }).catch(() => {})
-  await failing(hf, 'quick', refused, { retry: { maxAttempts: 2 } })
-  const sessions = (await hf.sessions.list()).items
-  expect(sessions.map(({ totalAttempts, stopped }) => [stopped, totalAttempts])).toEqual([
-    ['attempts_spent', 2],
-    ['aborted', 0],
-  ])
-  const window = await hf.metrics.window({
-    from: new Date(clock.wall() - 60_000),
-    to: new Date(clock.wall() + 60_000),
-  })
-  expect(window).toMatchObject({ totalSessions: 2, totalAttempts: 2 })
-})
-
-it('a session that runs tells the attempt that runs', async () => {
-  const { hf, clock } = await start({ policies: { slow: { maxAttempts: 3, baseDelay: 1000 } } })
-  let finish = () => {}
-  const call = hf.run('slow', ({ number }) => {
-    if (number === 1) throw refused()
-    return new Promise<void>((resolve) => (finish = resolve))
-  })
-  await new Promise(setImmediate)
-  const seen = async () => {
-    const { items } = await hf.sessions.list({ active: true })
-    return items.map(({ totalAttempts, retryCount, attempts }) => [
-      totalAttempts,
-      retryCount,
-      attempts.length,
-    ])
-  }
-  expect(await seen()).toEqual([[1, 0, 1]])
-  await clock.advance(1000)
-  expect(await seen()).toEqual([[2, 1, 1]])
-  finish()
-  await call
-  expect((await hf.sessions.list()).items[0]).toMatchObject({ totalAttempts: 2, retryCount: 1 })
 })

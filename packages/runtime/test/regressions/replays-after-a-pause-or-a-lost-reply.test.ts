@@ -3,13 +3,13 @@ import { scripted } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
 import { freshStore, STORES, setup } from '../dead-letters/setup.js'
 
-// A process that was stopped between taking a lease and calling the handler called it though the lease had ended, and another
-// worker might have the entry. A result whose commit was not answered was recorded, and the retry took it for somebody else's.
+// A process that was stopped between acquiring a lease and calling the handler called it although the lease had expired and another
+// worker could have the entry. A result whose COMMIT got no reply was stored, and the retry took it for the result of another process.
 
 const MINUTE = 60_000
 
 describe.each(STORES)(
-  'a replay, kept in %s, of a process that was stopped before its handler began',
+  'a replay with a queue in %s of a process that was stopped before its handler started',
   (kind) => {
     /** A queue whose process is stopped for longer than a lease right after it took one. */
     async function stopped(meanwhile: (id: string) => Promise<unknown>) {
@@ -42,7 +42,7 @@ describe.each(STORES)(
       return { ...parts, handler, dlqId, takeAs }
     }
 
-    it('does not call the handler when another worker has the entry', async () => {
+    it('does not call the handler if another worker has the entry', async () => {
       let take: ((owner: string) => Promise<unknown>) | undefined
       const { queue, handler, takeAs } = await stopped(() => take?.('another worker') ?? Promise.resolve())
       take = takeAs
@@ -50,7 +50,7 @@ describe.each(STORES)(
       expect(handler.calls).toBe(0)
     })
 
-    it('takes the lease again when the entry is still free', async () => {
+    it('acquires the lease again if the entry is still free', async () => {
       const { queue, handler, dlqId } = await stopped(() => Promise.resolve())
       expect((await queue.replay(dlqId)).status).toBe('completed')
       expect(handler.calls).toBe(1)
@@ -58,7 +58,7 @@ describe.each(STORES)(
   },
 )
 
-describe.each(STORES)('a replay, kept in %s, whose result was recorded without an answer', (kind) => {
+describe.each(STORES)('a replay with a queue in %s whose result was stored without a reply', (kind) => {
   async function unanswered(result: unknown) {
     const store = await freshStore(kind)
     const parts = await setup({ store })

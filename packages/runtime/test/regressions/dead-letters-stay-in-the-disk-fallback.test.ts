@@ -13,7 +13,7 @@ const NO_LIMIT = { maxEntries: 1_000_000 }
 const server = (await PostgresServer.start()) as PostgresServer
 
 describe.skipIf(server === undefined)(
-  'dead letters spilled while PostgreSQL answers reads and rejects writes',
+  'dead letters in the disk fallback while PostgreSQL accepts reads and rejects writes',
   () => {
     afterAll(() => server.remove())
 
@@ -95,7 +95,7 @@ describe.skipIf(server === undefined)(
       ['57014', 'statements are cancelled'],
       ['XX000', 'it reports an internal error'],
       ['P0001', 'a trigger raises an exception'],
-    ])('are all listed after the reason is gone: %s, %s', async (state) => {
+    ])('are all listed after the cause is removed: %s, %s', async (state) => {
       const store = await opened()
       const end = await rejecting(state)
       for (const n of [1, 2, 3, 4]) await add(store, letter(n))
@@ -106,7 +106,7 @@ describe.skipIf(server === undefined)(
       expect(said.filter((line) => line.includes('stays in'))).toEqual([])
     })
 
-    it('are all listed after connections were killed in the middle of each write', async () => {
+    it('are all listed after connections were killed during each write', async () => {
       const store = await opened()
       await server.admin(`CREATE FUNCTION ${schema}.die() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END $$;
@@ -120,7 +120,7 @@ describe.skipIf(server === undefined)(
     })
 
     it.each(['22021', '23514', '54000'])(
-      'move without the one that the database cannot hold (%s), which is kept and reported once',
+      'are moved except for the one that the database cannot store (%s), which stays and is reported once',
       async (state) => {
         const store = await opened()
         await rejecting('53100')
@@ -145,7 +145,7 @@ describe.skipIf(server === undefined)(
       },
     )
 
-    it('move without the one that a trigger rejects, which follows when the trigger is gone', async () => {
+    it('are moved except for one that a trigger rejects, which follows when the trigger is dropped', async () => {
       const store = await opened()
       await rejecting('53100')
       await add(store, ...Array.from({ length: 20 }, (_, n) => letter(n + 10)))
@@ -159,7 +159,7 @@ describe.skipIf(server === undefined)(
       expect(said.filter((line) => line.includes('stays in'))).toEqual([])
     })
 
-    it('include one that the database could not hold when it was added, and its neighbours are not spilled', async () => {
+    it('include one that the database could not store, and not the others of its batch', async () => {
       const store = await opened()
       const healed = await rejecting('22P05', `NEW.dlq_id = 'dlq_2'`)
       await add(store, letter(1), letter(2), letter(3))
@@ -171,7 +171,7 @@ describe.skipIf(server === undefined)(
       expect(await store.deadLetters.lease('dlq_2', 'me', at(20), at(10))).toMatchObject({ result: 'leased' })
     })
 
-    it('can be purged by their ids while they are on this disk', async () => {
+    it('can be purged by id while they are on the local disk', async () => {
       const store = await opened()
       await rejecting('22P05', `NEW.dlq_id = 'dlq_1'`)
       await add(store, letter(1), letter(2))
