@@ -23,7 +23,7 @@ export const fleet = [
   },
   {
     name: 'fleet-opening',
-    title: 'An opening that 20 processes hear of',
+    title: 'A breaker that opens in 20 processes',
     note: 'From the moment that it is open in the one that was told to open it until it is open in each of the others.',
     metrics: [
       { key: 'p50', title: 'half of them', unit: 'milliseconds' },

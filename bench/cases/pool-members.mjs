@@ -42,7 +42,7 @@ export const poolMembers = {
   rounds: 1,
   subjects: [
     ...STRATEGIES.map((strategy) => subject(strategy, strategy, strategy === 'region')),
-    // One finds them in each region, and once a region has nobody left among all.
+    // The strategy has one ring per region, and one for all members when a region has no available member.
     { ...subject('sticky, with regions', 'sticky', true), bounds: { added: 300 } },
   ],
 }

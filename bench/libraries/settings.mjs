@@ -1,4 +1,4 @@
-// The same settings for everybody, each in a library's own words.
+// The same settings for all libraries, each in the options of that library.
 
 /** The first attempt and two more. */
 export const ATTEMPTS = 3

@@ -1,6 +1,6 @@
 import { fill, time, undisturbed } from './batch.mjs'
 
-/** In milliseconds. Short, because code that was discarded is compiled anew within a few milliseconds. */
+/** In milliseconds. Short, because discarded code is compiled again within a few milliseconds. */
 const SLICE = 2
 const ROUNDS = 40
 const FEWEST = 9

@@ -84,7 +84,7 @@ export async function picks(strategy, count) {
     async run(times) {
       for (let i = 0; i < times; i++) {
         const pick = pool.select(CONTEXTS[call++ & 1023], NONE, undefined)
-        if (pick === undefined) throw new Error('nobody is available')
+        if (pick === undefined) throw new Error('no member is available')
         pool.recordOutcome(pick, success(call & 63), NONE)
       }
     },
@@ -146,7 +146,7 @@ export function memory(strategy, count, regions = true) {
   const pool = new Pool({ id: 'pool', members: all, strategy })
   for (let i = 0; i < count; i++) {
     const pick = pool.select(contexts[i & 1023], NONE, undefined)
-    if (pick === undefined) throw new Error('nobody is available')
+    if (pick === undefined) throw new Error('no member is available')
     pool.recordOutcome(pick, i % 2 === 0 ? success(5) : failure(5), NONE)
     // Whatever the strategy prefers, each has its turn.
     pool.drain(pick.member.id)

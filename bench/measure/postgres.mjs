@@ -1,4 +1,4 @@
-// The store is no part of the public face, so it is measured as it is in the sources, on a PostgreSQL of its own that flushes.
+// The store is not part of the public API, so its sources are measured, on a separate PostgreSQL server with fsync.
 import { fork } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -22,7 +22,7 @@ const load = () =>
   )
 
 /**
- * What somebody writes by hand: a queue in a table, found by id, never holding a key twice, taken oldest first.
+ * A queue written by hand: a table with unique ids and keys, from which the oldest entry is taken first.
  */
 const BY_HAND = `CREATE TABLE letters (
     seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text NOT NULL UNIQUE, key text NOT NULL UNIQUE,

@@ -27,7 +27,7 @@ async function figures() {
   }
 }
 
-/** Microseconds of processor that it takes in a millisecond in which nobody asks anything of it. */
+/** Microseconds of processor time that Redis uses per millisecond without requests. */
 let idle = 0
 
 /** @type {any[]} */

@@ -11,7 +11,7 @@ const say = (word) => process.send?.(word)
 const told = (word) =>
   new Promise((resolve) => process.on('message', (message) => message === word && resolve()))
 
-/** What somebody writes by hand: one entry in each transaction, which holds its row to the end. */
+/** A queue written by hand: one entry per transaction, which locks its row until the end. */
 async function plain() {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

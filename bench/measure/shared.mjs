@@ -1,4 +1,4 @@
-// What a fleet costs: a runtime with Redis beside one without, and how soon all hear of an opening.
+// Measures the cost of a fleet: a runtime with and without Redis, and how soon a breaker that opens is open on all nodes.
 import { Holdfast } from '@holdfast/runtime'
 import { helpers } from '../../packages/runtime/test/crash/helpers.mjs'
 import { succeed } from '../work.mjs'

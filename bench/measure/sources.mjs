@@ -1,4 +1,4 @@
-// What measures of stores share: stores are no part of the public face, so they are measured as they are in the sources.
+// Shared by the measurements of stores. Stores are not part of the public API, so their sources are measured.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

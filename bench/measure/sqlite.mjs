@@ -1,4 +1,4 @@
-// The store is no part of the public face, so it is measured as it is in the sources.
+// The store is not part of the public API, so its sources are measured.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -44,5 +44,5 @@ export const prometheus = () =>
     }
   })
 
-/** With OpenTelemetry's API installed and nobody who listens. */
+/** With the API of OpenTelemetry installed, without an SDK that records. */
 export const openTelemetryAlone = () => against(openTelemetry)

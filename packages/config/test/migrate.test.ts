@@ -180,10 +180,10 @@ test.each([
   ['a number', 5],
   ['an empty mapping', {}],
   ['an empty text', ''],
-  ['a text that is no mapping', 'hello'],
-  ['a text that is no YAML', 'a: [1'],
+  ['a text that is not a mapping', 'hello'],
+  ['a text that is not YAML', 'a: [1'],
   ['an empty list', []],
-  ['a list of what are no files', [null, 5, 'retries: 2', { file: 'x.yaml' }]],
+  ['a list with values that are not files', [null, 5, 'retries: 2', { file: 'x.yaml' }]],
   ['settings of something else', { theme: 'dark' }],
 ])('migration of %s fails with a report', (_, input) => {
   const { text, report } = migrateConfig(input as never)

@@ -140,7 +140,7 @@ test('a file that changes continuously is read after at most 200 ms', async () =
   watching = createFileWatcher(file, { clock, debounce: 1000, onChange: (text) => void told.push(text) })
   await clock.advance(199)
   expect(told).toEqual([])
-  // What the system tells late may begin the time anew.
+  // A late notification of the operating system can restart the debounce time.
   const step = async () => {
     await clock.advance(200)
     expect(told).toEqual(['one'])

@@ -143,9 +143,9 @@ export async function openTestServer(options = {}) {
     burst,
     tokens,
     url: server.url,
-    /** The server goes away, as one does that is deployed anew. */
+    /** Stops the server, as a deployment does. */
     stop: () => server.close(),
-    /** And comes back where it was. */
+    /** Starts it again at the same address. */
     async restart() {
       server = await serveAt(server.port)
     },

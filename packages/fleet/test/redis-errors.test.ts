@@ -25,6 +25,7 @@ const reasonOf = ({ events }: TestNode) =>
 
 /** The expected error, the command after which Redis rejects writes, and the command that ends this. */
 const REJECTIONS: readonly [error: RegExp, start: string, end: string][] = [
+  // oxlint-disable-next-line holdfast/wording -- a command of Redis
   [/^READONLY /, 'REPLICAOF 127.0.0.1 1', 'REPLICAOF NO ONE'],
   [/^OOM /, 'CONFIG SET maxmemory 1', 'CONFIG SET maxmemory 0'],
   [/^NOREPLICAS /, 'CONFIG SET min-replicas-to-write 1', 'CONFIG SET min-replicas-to-write 0'],

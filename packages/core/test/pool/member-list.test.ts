@@ -23,7 +23,7 @@ describe('a list of members in lines', () => {
 
   it('can be empty', () => {
     expect(parse('')).toEqual([])
-    expect(parse('\n# nobody\n')).toEqual([])
+    expect(parse('\n# no members\n')).toEqual([])
   })
 
   it.each([

@@ -26,7 +26,7 @@ const call = (pool: Pool<number>, answers = true) =>
 
 const picked = (pool: Pool<number>, times: number, context?: object) => {
   const counts: Record<string, number> = { a: 0, b: 0 }
-  for (let i = 0; i < times; i++) counts[pool.pick(context)?.id ?? 'nobody']!++
+  for (let i = 0; i < times; i++) counts[pool.pick(context)?.id ?? 'none']!++
   return counts
 }
 

@@ -281,7 +281,7 @@ describe('a body of known length that is an async iterable', () => {
     ['of which a part was read', 1, 7],
     ['that is longer than it says', 3, 6],
     ['that is too long to be kept', 3, 2 ** 20 + 1],
-    ['of a length nobody knows', 3, -1],
+    ['of an unknown length', 3, -1],
   ])('is not sent again when it is one %s', async (_, pieces, length) => {
     const { read, dispatch } = reader(pieces)
     expect(await put(dispatch, length)).toBe('lost')

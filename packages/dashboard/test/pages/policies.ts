@@ -61,7 +61,7 @@ inBrowser('the policies page', () => {
   it('rejects saving a policy that was changed in the meantime', async () => {
     const { page, house } = await openTab('/policies?id=scrape')
     await page.getByLabel('Max attempts, including the first').fill('9')
-    await house.hf.policies.put({ id: 'scrape', maxAttempts: 2 }, { by: 'somebody' })
+    await house.hf.policies.put({ id: 'scrape', maxAttempts: 2 }, { by: 'another user' })
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
     await page.getByText('The policy was changed in the meantime').waitFor()

@@ -104,7 +104,7 @@ describe('with a token in the store', () => {
   })
 
   test.each(['Basic YTpi', 'Bearer', 'Bearer ', 'hft_x', 'Bearer a b', 'bearer x'])(
-    '%j is no token',
+    '%j is rejected as a token',
     async (authorization) => {
       const { hf, ask } = await open()
       await createToken(hf, { name: 'ann', role: 'viewer' })

@@ -52,7 +52,7 @@ describe('tokens', () => {
     const { hf } = await open()
     const { token } = await createToken(hf, { name: 'ann', role: 'operator', by: 'root', reason: 'new here' })
     await revokeToken(hf, 'ann', { by: 'root' })
-    await revokeToken(hf, 'nobody', { by: 'root' })
+    await revokeToken(hf, 'unknown', { by: 'root' })
     const { items } = await hf.audit.list()
     expect(items).toMatchObject([
       { action: 'token.revoke', target: 'ann', actor: 'root', before: { role: 'operator' } },

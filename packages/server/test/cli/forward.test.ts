@@ -133,7 +133,7 @@ describe('a POST through the proxy of a file', () => {
     expect(seen).toHaveLength(2)
   })
 
-  test('goes by the policy of the pool', async () => {
+  test('uses the policy of the pool', async () => {
     const { url, seen } = await upstream(1)
     const { proxy } = await forward(
       {
@@ -146,13 +146,13 @@ describe('a POST through the proxy of a file', () => {
     expect(seen).toHaveLength(2)
   })
 
-  test('goes by the policy that bears the name of the operation', async () => {
+  test('uses the policy with the name of the operation', async () => {
     const { status, seen } = await lost({ policies: { default: QUICK, proxy: BOLD } })
     expect(status).toBe(200)
     expect(seen).toHaveLength(2)
   })
 
-  test('goes by the policy that its header names', async () => {
+  test('uses the policy in its header', async () => {
     const policies = { default: QUICK, bold: BOLD }
     const { status, seen } = await lost({ policies }, { 'x-holdfast-policy': 'bold' })
     expect(status).toBe(200)
@@ -162,7 +162,7 @@ describe('a POST through the proxy of a file', () => {
     expect(timid.seen).toHaveLength(1)
   })
 
-  test('goes by what was changed through the API, from the next request on', async () => {
+  test('uses a policy that was changed through the API, from the next request on', async () => {
     const { status, hf, proxy, seen } = await lost({ policies: { default: QUICK } })
     expect(status).toBe(502)
     await hf.policies.put({ id: 'default', ...BOLD } as never, { by: 'ann' })
@@ -175,7 +175,7 @@ describe('a POST through the proxy of a file', () => {
     const { proxy, status, seen } = await lost({ policies: { default: QUICK } }, { 'idempotency-key': '7' })
     expect(status).toBe(200)
     expect(seen).toHaveLength(2)
-    expect(await ask(proxy, { headers: { 'x-holdfast-policy': 'nobody' } })).toBe(400)
+    expect(await ask(proxy, { headers: { 'x-holdfast-policy': 'unknown' } })).toBe(400)
     expect(seen).toHaveLength(2)
   })
 
@@ -250,7 +250,7 @@ describe('a tunnel through the proxy of a file', () => {
     expect(wrong.map(({ asked }) => asked())).toEqual([1, 1, 1, 1])
   })
 
-  test('goes by a policy that its header names to the letter', async () => {
+  test('uses exactly the policy in its header', async () => {
     const members = [await closedPort(), (await tunneller()).url]
     const { proxy } = await forward(ONCE, members)
     expect(await tunnel(proxy, 'x-holdfast-policy: once\r\n')).toMatch(/^HTTP\/1\.1 502 /)

@@ -38,7 +38,7 @@ const silent = {
 const leaves = (command: Command): Command[] =>
   command.commands.length === 0 ? [command] : command.commands.flatMap(leaves)
 
-describe('the words of the command', () => {
+describe('the command line', () => {
   it('has every command', () => {
     const root = createProgram(silent, '1', async () => {})
     expect(root.commands.map((command) => command.name()).toSorted()).toEqual(COMMANDS.toSorted())

@@ -126,7 +126,7 @@ describe('a command with --url', () => {
     const { hf, world, url } = await running()
     const lines: string[] = []
     const tailed = world.run(['tail', '--url', url, '--json', '--type', 'retry_failure'], {
-      heard(text, interrupt) {
+      onPrinted(text, interrupt) {
         lines.push(text)
         interrupt()
       },
@@ -146,7 +146,7 @@ describe('a command with --url', () => {
     let lost = 0
     const argv = ['tail', '--url', url, '--json', '--operation', 'counted']
     const tailed = world.run(argv, {
-      heard(text, interrupt) {
+      onPrinted(text, interrupt) {
         if (text.startsWith('{')) seen.push((JSON.parse(text) as { correlation_id: string }).correlation_id)
         else lost++
         if (seen.at(-1) === 'last') interrupt()
@@ -179,7 +179,7 @@ describe('a command with --url', () => {
     const { hf, world, url } = await running()
     let seen = ''
     const watched = world.run(['breakers', '--watch', '--url', url], {
-      heard(text, interrupt) {
+      onPrinted(text, interrupt) {
         seen += text
         if (text.includes('closed')) void hf.breakers.trip('service:notion')
         if (text.includes('open ')) interrupt()

@@ -20,8 +20,8 @@ interface Setting {
   terminal?: boolean
   columns?: number
   env?: Record<string, string>
-  /** Told of everything that is printed, so that it can interrupt at a chosen moment. */
-  heard?: (text: string, interrupt: () => void) => void
+  /** Receives everything that is printed, so that a test can interrupt at a chosen moment. */
+  onPrinted?: (text: string, interrupt: () => void) => void
 }
 
 /** Waits end at once, in the order they began: commands poll, and tests do not wait. */
@@ -47,7 +47,7 @@ export class World {
 
   /** Runs a command line in this process. */
   async run(argv: readonly string[], setting: Setting = {}): Promise<Said> {
-    const { terminal = false, columns = 80, env = {}, heard } = setting
+    const { terminal = false, columns = 80, env = {}, onPrinted } = setting
     const listeners = new Set<() => void>()
     const interrupt = (): void => {
       for (const listener of listeners) listener()
@@ -56,7 +56,7 @@ export class World {
     const hear = (place: 'out' | 'err') => (text: string | Uint8Array) => {
       const words = typeof text === 'string' ? text : Buffer.from(text).toString('utf8')
       said[place] += words
-      heard?.(words, interrupt)
+      onPrinted?.(words, interrupt)
     }
     const io: CommandIo = {
       out: hear('out'),

@@ -5,7 +5,7 @@ describe('an error response because of a field', () => {
   test.each([
     ['PUT', '/policies/quick', { max_attempts: 0 }, 'max_attempts'],
     ['PUT', '/policies/quick', { base_delay: 50, max_delay: 10 }, 'max_delay'],
-    ['PUT', '/policies/quick', { circuit_breaker: 'nobody' }, 'circuit_breaker'],
+    ['PUT', '/policies/quick', { circuit_breaker: 'unknown' }, 'circuit_breaker'],
     ['PUT', '/policies/quick', { retryable_exceptions: ['no identifier'] }, 'retryable_exceptions[0]'],
     ['PUT', '/policies/quick', '{}', 'content-type'],
     ['PUT', '/retry/policy', { max_attempts: 11 }, 'max_attempts'],

@@ -57,7 +57,7 @@ test('thousands of breakers are paged through, each once', async () => {
   expect(seen).toHaveLength(3000)
 })
 
-test('a breaker is tripped and reset, by somebody for a reason, and its changes are kept', async () => {
+test('a breaker is tripped and reset, its changes are recorded, and both commands are audited', async () => {
   const { ask, hf, clock } = await open()
   const path = '/api/v1/circuit-breakers/service%3Anotion'
   const tripped = await ask('POST', `${path}/trip`, { body: { reason: 'maintenance' } })

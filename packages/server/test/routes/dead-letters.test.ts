@@ -40,7 +40,7 @@ describe('dead letters', () => {
     })
   })
 
-  test('are replayed one by one, by somebody', async () => {
+  test('are replayed one at a time, and the replay is audited with its actor and reason', async () => {
     const { ask, hf, ids } = await filled(1)
     const seen: unknown[] = []
     hf.deadLetters.handle('quick', (payload) => seen.push(payload))

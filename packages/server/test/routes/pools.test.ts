@@ -97,8 +97,8 @@ describe('members of a pool', () => {
   test('that are not there are not found, nor is the pool', async () => {
     const { ask } = await open()
     for (const [method, path] of [
-      ['PATCH', `${PATH}/nobody`],
-      ['DELETE', `${PATH}/nobody`],
+      ['PATCH', `${PATH}/unknown`],
+      ['DELETE', `${PATH}/unknown`],
       ['GET', '/api/v1/pools/none/members'],
       ['POST', '/api/v1/pools/none/members'],
     ] as const) {

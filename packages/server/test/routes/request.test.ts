@@ -269,7 +269,7 @@ describe('a request through a pool', () => {
     expect(JSON.stringify(body)).not.toContain('hunter2')
   })
 
-  test('that nobody is left in is refused with the time to come back', async () => {
+  test('without an available member is rejected with Retry-After', async () => {
     const { send } = await asks({
       pools: {
         proxies: {

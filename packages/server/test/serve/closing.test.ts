@@ -132,7 +132,7 @@ describe('a request that runs while everything closes', () => {
 describe('a client that is connected without a request', () => {
   test('does not delay a close', async () => {
     const { hf, clock } = await runtime()
-    // On this clock nobody's patience ends.
+    // No timeout ends on this clock, because the test does not advance it.
     const server = await serve(hf, { port: 0, clock, dashboard: false })
     const socket = connect(server.port, '127.0.0.1')
     await once(socket, 'connect')
