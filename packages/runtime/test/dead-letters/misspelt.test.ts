@@ -27,15 +27,12 @@ describe('a misspelled option', () => {
     'breakers.events': [(given) => hf.breakers.events(given), { limt: 1 }, 'limit'],
   }
 
-  it.each(Object.entries(CASES))(
-    'is rejected by %s with a suggestion',
-    async (_, [ask, given, meant]) => {
-      await expect(ask(given as never)).rejects.toMatchObject({
-        code: 'INVALID_OPTIONS',
-        message: expect.stringContaining(`got an unknown option (did you mean ${meant}?)`) as string,
-      })
-    },
-  )
+  it.each(Object.entries(CASES))('is rejected by %s with a suggestion', async (_, [ask, given, meant]) => {
+    await expect(ask(given as never)).rejects.toMatchObject({
+      code: 'INVALID_OPTIONS',
+      message: expect.stringContaining(`got an unknown option (did you mean ${meant}?)`) as string,
+    })
+  })
 
   it('is rejected with the list of options if none is similar', async () => {
     await expect(letters().purge({ colour: 'red' } as never)).rejects.toThrow(
