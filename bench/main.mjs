@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { writeFigures } from '../scripts/docs/figures.mjs'
 import { cases } from './cases/index.mjs'
 import { holdfast } from './libraries/index.mjs'
 import { progress } from './report/progress.mjs'
@@ -52,4 +53,7 @@ if (values.json) {
 } else console.log(`\n${summary(results).join('\n')}`)
 
 // A missed bound is a finding, not an error: the exit code says only whether there was something to measure.
-if (values.only === undefined) await writeFile(join(import.meta.dirname, 'RESULTS.md'), resultsPage(results))
+if (values.only === undefined) {
+  await writeFile(join(import.meta.dirname, 'RESULTS.md'), resultsPage(results))
+  writeFigures()
+}

@@ -1,8 +1,10 @@
 // Every example in the documents and doc comments: type-checked, and run against the built packages.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
-import { findExamples } from '../scripts/docs/extract.mjs'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Example, findExamples } from '../scripts/docs/extract.mjs'
 import { writeModule } from '../scripts/docs/run.mjs'
 import { typeErrors } from '../scripts/docs/typecheck.mjs'
 import { root } from '../scripts/packages.mjs'
@@ -12,6 +14,25 @@ mkdirSync(join(root, '.cache'), { recursive: true })
 const folder = mkdtempSync(join(root, '.cache/docs-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
+/** The READMEs send requests to this origin. Here a local server answers them: 503, 503, 200, for each path. */
+const ORIGIN = 'https://api.example.com'
+const READMES = /^(packages\/\w+\/)?README\.md$/
+
+const requests = new Map<string, number>()
+const service = createServer(({ url = '/' }, response) => {
+  const count = (requests.get(url) ?? 0) + 1
+  requests.set(url, count)
+  if (count % 3 !== 0) response.writeHead(503).end()
+  else response.end(JSON.stringify({ id: Number(url.split('/').at(-1)) }))
+})
+beforeAll(() => new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve)))
+afterAll(() => service.close())
+
+const withService = (example: Example): Example => {
+  const origin = `http://127.0.0.1:${(service.address() as AddressInfo).port}`
+  return READMES.test(example.file) ? { ...example, code: example.code.replaceAll(ORIGIN, origin) } : example
+}
+
 const examples = findExamples(root)
 const problems = typeErrors(root, examples)
 
@@ -19,10 +40,12 @@ for (const example of examples) {
   test(`${example.file}:${example.line}${example.run ? '' : ' (not run)'}`, async () => {
     const wrong = problems.get(example)
     if (wrong !== undefined) throw new TypeError(wrong.join('\n'))
-    if (example.run) await import(writeModule(folder, example))
+    if (example.run) await import(writeModule(folder, withService(example)))
   })
 }
 
-test('there are examples', () => {
+test('there are examples, and those of README.md retry real requests', () => {
   expect(examples.length).toBeGreaterThan(0)
+  expect(requests.get('/orders/42')).toBe(3)
+  expect(requests.get('/orders/43')).toBe(3)
 })

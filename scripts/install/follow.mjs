@@ -1,7 +1,7 @@
 // Follows a page of the documentation as a reader does, in an empty folder:
 //   a block that begins with a comment with a file name, such as `// first.mjs`, is written to that file;
 //   a ```bash block is run;
-//   a ```text block after it is the expected output. `…` stands for any characters of a line.
+//   a ```text block after it is the expected output. `…` matches any characters of a line.
 // A command that has printed its expected output and still runs, such as a server, runs until the page ends.
 import { spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
