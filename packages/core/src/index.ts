@@ -24,7 +24,7 @@ export type { CallOptions } from './execution/execution.js'
 export type { FallbackInfo } from './fallback/fallback.js'
 export type { BreakerChangedEvent, GuardEvent } from './guard/events.js'
 export { type Guard, guard, type RunOptions } from './guard/guard.js'
-export type { GuardOptions } from './guard/options.js'
+export type { GuardOptions, TimeoutOptions } from './guard/options.js'
 export type { HedgeOptions } from './hedge/hedge.js'
 export type { MemberStatus } from './pool/availability.js'
 export type {

@@ -13,7 +13,16 @@ import type {
   RetrySession,
 } from '@holdfast/records'
 import type { BreakerEventFilter, EventFilter, Page, SessionFilter } from '@holdfast/store'
-import type { Attempt, Clock, Member, MemberStatus, Pool, Random, RetryOptions } from 'holdfast'
+import type {
+  Attempt,
+  Clock,
+  Member,
+  MemberStatus,
+  Pool,
+  Random,
+  RetryOptions,
+  TimeoutOptions,
+} from 'holdfast'
 
 /** The options of one call. */
 export interface CallOptions {
@@ -38,6 +47,11 @@ export interface CallOptions {
    * attempt. An override `Retry/enabled: false` takes precedence.
    */
   retry?: RetryOptions | false | undefined
+  /**
+   * Overrides the timeouts of the policy for this call; a timeout that is absent keeps its value, Infinity removes it. `false`
+   * removes both.
+   */
+  timeout?: TimeoutOptions | false | undefined
   /** The name of the call in records. @defaultValue the operation */
   name?: string | undefined
   /** Ends the call at once when aborted. */

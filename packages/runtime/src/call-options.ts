@@ -11,6 +11,7 @@ import {
 import type { CallOptions, OpenOptions } from './api-types.js'
 
 const anyObject: OptionCheck = ['an object', (value) => typeof value === 'object' && value !== null]
+const objectOrFalse: OptionCheck = ['an object, or false', (value) => value === false || anyObject[1](value)]
 const anyValue: OptionCheck = ['anything', () => true]
 
 const CALL_CHECKS: Readonly<Record<keyof CallOptions, OptionCheck>> = {
@@ -25,7 +26,8 @@ const CALL_CHECKS: Readonly<Record<keyof CallOptions, OptionCheck>> = {
     'the id of a policy, or its fields',
     (value) => typeof value === 'string' || (anyObject[1](value) && !Array.isArray(value)),
   ],
-  retry: ['an object, or false', (value) => value === false || anyObject[1](value)],
+  retry: objectOrFalse,
+  timeout: objectOrFalse,
   name: anyString,
   signal: [
     'an AbortSignal',

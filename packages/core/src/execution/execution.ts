@@ -20,7 +20,7 @@ import { createAttemptTimeoutError, createBulkheadFullError, createTotalTimeoutE
 import type { ExecutionEvent } from './events.js'
 import { ExecutionDeadline } from './execution-deadline.js'
 import type { Executor } from './executor.js'
-import type { EffectivePolicy, ExecutionHooks } from './hooks.js'
+import type { CallTimeouts, EffectivePolicy, ExecutionHooks } from './hooks.js'
 import { MemberSelection } from './member-selection.js'
 import { CANCELLED_ATTEMPT, hasStatus } from './outcome.js'
 
@@ -96,8 +96,8 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
   declare private hedge: HedgedAttempt | undefined
   /** Releases the bulkhead slot, or leaves the queue of the bulkhead. */
   declare private releaseSlot: (() => void) | undefined
-  /** The policy and timeouts that replaced the guard's. */
-  declare private effective: EffectivePolicy | undefined
+  /** The timeouts that replaced the guard's. */
+  declare private timeouts: CallTimeouts | undefined
 
   constructor(
     executor: Executor,
@@ -107,6 +107,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     policy: CompiledRetryPolicy,
     options: CallOptions | undefined,
     hooks?: ExecutionHooks,
+    timeouts?: CallTimeouts,
   ) {
     this.executor = executor
     this.fn = fn
@@ -116,7 +117,8 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     this.options = options
     this.signal = options?.signal ?? undefined
     this.hooks = hooks
-    this.admission = hooks === undefined ? executor.createAdmission(options) : hooks.admission
+    if (timeouts !== undefined) this.timeouts = timeouts
+    this.admission = hooks === undefined ? executor.createAdmission(options, this.lease) : hooks.admission
   }
 
   /** The context of the call. It is read only where it is used, because that of a request is created when first read. */
@@ -128,6 +130,12 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
   get promise(): Promise<T> {
     this.ownPromise ??= createDeferred(this)
     return this.ownPromise
+  }
+
+  /** How long a probe can hold its permit: as long as an attempt can take. */
+  get lease(): number | undefined {
+    const { attemptTimeout } = this.timeouts ?? this.executor.settings
+    return attemptTimeout < Infinity ? attemptTimeout : undefined
   }
 
   /** The maximum number of attempts, by the policy that applies now. */
@@ -278,7 +286,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     }
     let selection: Selection | undefined
     if (pool !== undefined) {
-      this.members ??= new MemberSelection(pool, executor.settings.clock, this.context, executor.lease)
+      this.members ??= new MemberSelection(pool, executor.settings.clock, this.context, this.lease)
       selection = this.members.select()
       if (selection === undefined) {
         const error = pool.createUnavailableError()
@@ -305,10 +313,10 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     this.sequence = sessionSequence()
     if (number === 0) {
       this.beganAt = now
-      this.totalDeadline = now + executor.settings.totalTimeout
+      this.totalDeadline = now + (this.timeouts ?? executor.settings).totalTimeout
       if (executor.settings.budget !== undefined) countCall(executor.settings.budget)
     }
-    if (executor.hasDeadline || this.effective !== undefined) this.startDeadline(now)
+    if (executor.hasDeadline || this.timeouts !== undefined) this.startDeadline(now)
     return true
   }
 
@@ -411,7 +419,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
   private applyPolicy(effective: EffectivePolicy | undefined): void {
     if (effective === undefined || effective.policy === this.policy) return
     this.policy = effective.policy
-    this.effective = effective
+    this.timeouts = effective
     this.totalDeadline = this.beganAt + effective.totalTimeout
   }
 
@@ -438,10 +446,13 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
   /** Starts the deadline that expires first: that of the attempt or that of the call. */
   private startDeadline(now: number): void {
     const { attemptDeadlines, totalDeadlines, settings } = this.executor
-    const { attemptTimeout } = this.effective ?? settings
+    const { attemptTimeout, totalTimeout } = this.timeouts ?? settings
     const dueAt = Math.min(now + attemptTimeout, this.totalDeadline)
     const isAttemptFirst = dueAt < this.totalDeadline && attemptTimeout === settings.attemptTimeout
-    if (isAttemptFirst || this.number === 1) {
+    // A queue holds only deadlines of the guard's own timeouts.
+    const isTotalFirst =
+      this.number === 1 && dueAt === now + totalTimeout && totalTimeout === settings.totalTimeout
+    if (dueAt < Infinity && (isAttemptFirst || isTotalFirst)) {
       this.deadline ??= new ExecutionDeadline(this)
       ;(isAttemptFirst ? attemptDeadlines : totalDeadlines).add(this.deadline, now)
     } else if (dueAt < Infinity)
@@ -455,7 +466,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
   onDeadline(dueAt: number): void {
     const { number, totalDeadline, executor } = this
     const { name } = executor.settings
-    const { attemptTimeout, totalTimeout } = this.effective ?? executor.settings
+    const { attemptTimeout, totalTimeout } = this.timeouts ?? executor.settings
     const error =
       dueAt < totalDeadline
         ? createAttemptTimeoutError(name, number, attemptTimeout)

@@ -36,14 +36,12 @@ export interface Executor {
   readonly hasDeadline: boolean
   /** Whether calls that start shortly after each other can share one reading of the clock. */
   readonly canShareStartTime: boolean
-  /** How long a probe of the breaker can hold its permit. */
-  readonly lease: number | undefined
   readonly listeners: { emit(event: ExecutionEvent): void }
   readonly hasListeners: boolean
   /** Classifies an error, or a value that is treated as a failure. */
   classify(result: unknown, threw: boolean): Classification
   /** Creates the admission of one execution; undefined where the guard has no breaker. */
-  createAdmission(options: CallOptions | undefined): Admission | undefined
+  createAdmission(options: CallOptions | undefined, lease: number | undefined): Admission | undefined
   /** Records the success of a first attempt that the breaker admitted in `epoch`. */
   recordSuccess(epoch: number): void
 }

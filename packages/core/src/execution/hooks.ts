@@ -3,11 +3,15 @@ import type { StopReason } from '../retry/decide.js'
 import type { CompiledRetryPolicy } from '../retry/options.js'
 import type { Admission } from './admission.js'
 
-/** The policy and timeouts that apply to an execution from one failure to the next. */
-export interface EffectivePolicy {
-  readonly policy: CompiledRetryPolicy
+/** Timeouts that replace those of the guard, in milliseconds; Infinity for none. */
+export interface CallTimeouts {
   readonly attemptTimeout: number
   readonly totalTimeout: number
+}
+
+/** The policy and timeouts that apply to an execution from one failure to the next. */
+export interface EffectivePolicy extends CallTimeouts {
+  readonly policy: CompiledRetryPolicy
 }
 
 /** The methods by which a layer above the guard, such as the runtime, takes part in an execution. */

@@ -45,8 +45,6 @@ export class GuardExecutor implements Omit<Guard, 'wrap'>, Executor {
   readonly hasDeadline: boolean
   /** Whether calls that start shortly after each other can share one reading of the clock. */
   readonly canShareStartTime: boolean
-  /** How long a probe of the breaker can hold its permit. */
-  readonly lease: number | undefined
   readonly listeners = new Listeners<GuardEvent>('a guard')
   hasListeners = false
   /**
@@ -88,7 +86,6 @@ export class GuardExecutor implements Omit<Guard, 'wrap'>, Executor {
     this.firstDeadlines = attemptTimeout < totalTimeout ? this.attemptDeadlines : this.totalDeadlines
     this.hasDeadline = enabled && (attemptTimeout < Infinity || totalTimeout < Infinity)
     this.canShareStartTime = !(this.hasDeadline || breaker || keyed || pool || hedge || hasOtherBreakers)
-    this.lease = attemptTimeout < Infinity ? attemptTimeout : undefined
     this.breakerHasOwnClock = breaker !== undefined && breaker.settings.clock !== clock
     this.ignoresSuccess = breaker === undefined || (windowType === 'rolling' && !adaptive)
     this.isPlainRetry = !(keyed ?? retry.retryIf ?? slowCallDuration ?? bulkhead ?? budget ?? pool ?? hedge)
@@ -220,10 +217,10 @@ export class GuardExecutor implements Omit<Guard, 'wrap'>, Executor {
     if (!this.ignoresSuccess && this.breaker?.epoch === epoch) this.breaker.recordResult(false, false)
   }
 
-  createAdmission(options: CallOptions | undefined): Admission | undefined {
+  createAdmission(options: CallOptions | undefined, lease: number | undefined): Admission | undefined {
     const { keyed, breaker } = this.settings
     const own = keyed === undefined ? breaker : keyed.forContext(options?.context)
-    return own && new BreakerAdmission(own, this.lease, this.breakerHasOwnClock)
+    return own && new BreakerAdmission(own, lease, this.breakerHasOwnClock)
   }
 
   private countSuccess(epoch: number): <T>(value: T) => T {
@@ -241,11 +238,14 @@ export class GuardExecutor implements Omit<Guard, 'wrap'>, Executor {
   ): Promise<T> {
     const { retry, enabled } = this.settings
     try {
-      const policy = options === undefined ? retry : parseRunOptions(options, retry)
+      const { policy, timeouts } =
+        options === undefined
+          ? { policy: retry, timeouts: undefined }
+          : parseRunOptions(options, this.settings)
       if (!enabled) return this.start(fn, self, TAKES_ATTEMPT, undefined, undefined, undefined)
       // Copied, because the caller can change the object during the call.
       const callOptions = options && { context: options.context, signal: options.signal }
-      return new Execution<T>(this, fn, self, args, policy, callOptions).start()
+      return new Execution<T>(this, fn, self, args, policy, callOptions, undefined, timeouts).start()
     } catch (error) {
       return Promise.reject(error)
     }

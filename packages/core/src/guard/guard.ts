@@ -5,12 +5,14 @@ import type { MemberPool } from '../pool/members/member-pool.js'
 import type { FetchRetryOptions } from '../retry/options.js'
 import type { GuardEvent } from './events.js'
 import { GuardExecutor } from './guard-executor.js'
-import { type GuardOptions, parseGuardOptions } from './options.js'
+import { type GuardOptions, parseGuardOptions, type TimeoutOptions } from './options.js'
 
 /** Options of one call. */
 export interface RunOptions extends CallOptions {
   /** Changes the guard's retry options for this call; options that are left out keep the guard's values. False: one attempt. */
   retry?: FetchRetryOptions | false | undefined
+  /** Changes the guard's timeouts for this call; a timeout that is left out keeps the guard's value, Infinity removes it. False: no timeouts. */
+  timeout?: TimeoutOptions | false | undefined
 }
 
 /** A function whose result is a promise, so that a guard without a fallback does not change its type. */

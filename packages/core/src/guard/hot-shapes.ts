@@ -59,7 +59,10 @@ export function createHotShapes(executor: GuardExecutor): readonly object[] {
     new AttemptContext(1, { id: '', value: undefined }),
     createFirstAttemptShape(executor, undefined),
     createFirstAttemptShape(executor, {} as FirstAttemptTracker),
-    Object.assign(executor.createAdmission(undefined) ?? {}, { startedAt: SOME_TIME, leaseEnd: SOME_TIME }),
+    Object.assign(executor.createAdmission(undefined, undefined) ?? {}, {
+      startedAt: SOME_TIME,
+      leaseEnd: SOME_TIME,
+    }),
     createExecutionShape(executor, {}),
     createExecutionShape(executor, { log: Object.assign(new AttemptLog(), { endedAt: SOME_TIME }) }),
     createExecutionShape(executor, { deadline }),

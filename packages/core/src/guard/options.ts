@@ -6,6 +6,7 @@ import type { Classification } from '../classify/index.js'
 import { type Clock, type Random, systemClock, systemRandom } from '../clock.js'
 import type { Duration } from '../duration.js'
 import type { ExecutionSettings } from '../execution/executor.js'
+import type { CallTimeouts } from '../execution/hooks.js'
 import type { FallbackInfo } from '../fallback/fallback.js'
 import type { HedgeOptions, HedgeSettings } from '../hedge/hedge.js'
 import {
@@ -30,6 +31,14 @@ import { reportOnce } from '../report.js'
 import type { RetryBudget } from '../retry/budget.js'
 import { type FetchRetryOptions, NO_RETRY, parseRetryOptions, RETRY_DEFAULTS } from '../retry/options.js'
 
+/** How long an attempt, and a call with all its attempts and delays, can take. Infinity is no deadline. */
+export interface TimeoutOptions {
+  /** The time limit of one attempt. @defaultValue Infinity */
+  attempt?: Duration | undefined
+  /** The time limit of the whole call. @defaultValue Infinity */
+  total?: Duration | undefined
+}
+
 /**
  * What a guard does for the calls it runs. Options are copied when the guard is created. `F` is the result type of the
  * fallback: it is inferred where options are written at the call of `guard`, and is `never` for a guard without a fallback.
@@ -42,7 +51,7 @@ export interface GuardOptions<F = never> {
   /** Options of a breaker of its own or of one breaker per key, a breaker shared with other guards, or false. @defaultValue none */
   breaker?: BreakerOptions | KeyedBreakerOptions | CircuitBreaker | false | undefined
   /** How long an attempt, and the call with all its attempts and delays, can take. @defaultValue no deadlines */
-  timeout?: { attempt?: Duration | undefined; total?: Duration | undefined } | undefined
+  timeout?: TimeoutOptions | undefined
   /** How many calls can run at the same time, and how many can wait. @defaultValue no limit */
   bulkhead?: BulkheadOptions | undefined
   /** Limits the retries of all calls of all guards that share the budget. @defaultValue no limit */
@@ -74,7 +83,7 @@ export interface GuardSettings extends ExecutionSettings {
   readonly enabled: boolean
 }
 
-const objectOrFalse = anyOf(ofType('object'), ['false', (value: unknown) => value === false])
+export const objectOrFalse = anyOf(ofType('object'), ['false', (value: unknown) => value === false])
 
 const GUARD_OPTIONS = {
   name: [undefined, ofType('string')],
@@ -96,6 +105,7 @@ const TIMEOUT_OPTIONS: OptionSpec = {
   attempt: [Number.POSITIVE_INFINITY, durationOrInfinity],
   total: [Number.POSITIVE_INFINITY, durationOrInfinity],
 }
+const NO_TIMEOUTS: CallTimeouts = { attemptTimeout: Infinity, totalTimeout: Infinity }
 const KEYED_BREAKER_OPTIONS: OptionSpec = {
   key: [undefined, ofType('function')],
   maxKeys: [10_000, positiveInteger],
@@ -119,13 +129,7 @@ export function parseGuardOptions(input: GuardOptions<unknown>): GuardSettings {
     problems,
   )
   const { name, retry, breaker, timeout, clock, bulkhead, hedge } = options
-  const timeouts = parseOptions(
-    'timeout',
-    timeout,
-    defaultsOf(TIMEOUT_OPTIONS) as Timeouts,
-    TIMEOUT_OPTIONS,
-    problems,
-  )
+  const timeouts = parseTimeouts(timeout, NO_TIMEOUTS, problems)
   const policy = retry === false ? NO_RETRY : parseRetryOptions(retry, RETRY_DEFAULTS, problems)
   const breakers = breaker && createBreakers(breaker, name ?? '', clock, problems)
   const bulkheadOptions =
@@ -140,8 +144,7 @@ export function parseGuardOptions(input: GuardOptions<unknown>): GuardSettings {
     breaker: undefined,
     keyed: undefined,
     ...breakers,
-    attemptTimeout: timeouts.attempt,
-    totalTimeout: timeouts.total,
+    ...timeouts,
     bulkhead: bulkheadOptions && new Bulkhead(bulkheadOptions.limit, bulkheadOptions.queue),
     hedge: hedgeOptions,
   }
@@ -177,7 +180,17 @@ function parseRequired<T extends object>(
   return options
 }
 
-type Timeouts = { attempt: number; total: number }
+/** Checks the timeouts of a guard or of one call; those of `base` are kept where one is left out. */
+export function parseTimeouts(
+  input: TimeoutOptions | false,
+  { attemptTimeout, totalTimeout }: CallTimeouts,
+  problems: OptionProblem[],
+): CallTimeouts {
+  if (input === false) return NO_TIMEOUTS
+  const base = { attempt: attemptTimeout, total: totalTimeout }
+  const { attempt, total } = parseOptions('timeout', input, base, TIMEOUT_OPTIONS, problems)
+  return { attemptTimeout: attempt, totalTimeout: total }
+}
 
 function createBreakers(
   input: object,

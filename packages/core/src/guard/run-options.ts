@@ -1,14 +1,20 @@
+import type { CallTimeouts } from '../execution/hooks.js'
 import {
-  anyOf,
   type OptionProblem,
   type OptionRule,
   type OptionSpecOf,
-  ofType,
   parseOptions,
   throwIfInvalid,
 } from '../options.js'
 import { type CompiledRetryPolicy, parseRetryOptions } from '../retry/options.js'
 import type { RunOptions } from './guard.js'
+import { type GuardSettings, objectOrFalse, parseTimeouts } from './options.js'
+
+/** The retry policy of a call, and its timeouts where they replace those of the guard. */
+export interface CallPolicy {
+  readonly policy: CompiledRetryPolicy
+  readonly timeouts: CallTimeouts | undefined
+}
 
 const anything: OptionRule = ['anything', () => true]
 
@@ -22,7 +28,8 @@ const RUN_OPTIONS = {
     ],
   ],
   context: [undefined, anything],
-  retry: [undefined, anyOf(ofType('object'), ['false', (value: unknown) => value === false])],
+  retry: [undefined, objectOrFalse],
+  timeout: [undefined, objectOrFalse],
 } satisfies OptionSpecOf<RunOptions>
 
 /** Whether options are valid and do not change the retry policy. Every call with options is checked, so this allocates nothing. */
@@ -38,22 +45,24 @@ function isValid(options: RunOptions): boolean {
 }
 
 /**
- * Returns the retry policy of a call with options of its own.
+ * Returns the retry policy and the timeouts of a call with options of its own.
  *
  * @throws INVALID_OPTIONS that lists every option that is unknown or invalid
  */
-export function parseRunOptions(options: RunOptions, base: CompiledRetryPolicy): CompiledRetryPolicy {
-  if (isValid(options)) return base
+export function parseRunOptions(options: RunOptions, settings: GuardSettings): CallPolicy {
+  const { retry: base } = settings
+  if (isValid(options)) return { policy: base, timeouts: undefined }
   const problems: OptionProblem[] = []
-  const { retry } = parseOptions<RunOptions>('', withInherited(options), {}, RUN_OPTIONS, problems)
+  const { retry, timeout } = parseOptions<RunOptions>('', withInherited(options), {}, RUN_OPTIONS, problems)
   const policy =
     retry === false
       ? { ...base, maxAttempts: 1, retryIf: undefined }
       : retry === undefined
         ? base
         : parseRetryOptions(retry, base, problems)
+  const timeouts = timeout === undefined ? undefined : parseTimeouts(timeout, settings, problems)
   throwIfInvalid('the call', problems)
-  return policy
+  return { policy, timeouts }
 }
 
 /** Copies options together with those they inherit, which count too. */

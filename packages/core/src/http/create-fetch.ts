@@ -1,7 +1,10 @@
+import type { CallTimeouts } from '../execution/hooks.js'
 import type { GuardEvent } from '../guard/events.js'
+import { type GuardSettings, parseTimeouts, type TimeoutOptions } from '../guard/options.js'
+import { type OptionProblem, throwIfInvalid } from '../options.js'
 import type { FetchRetryOptions } from '../retry/options.js'
 import type { FetchBody } from './body.js'
-import { FetchExecution, type FetchRuntime } from './fetch-execution.js'
+import { FetchExecution, type FetchRuntime, hasTimeout } from './fetch-execution.js'
 import { type FetchOptions, mergeRequestPolicy, parseFetchOptions } from './options.js'
 import { RequestExecutor } from './request-executor.js'
 import { toRetryPolicy } from './retry-policy.js'
@@ -13,6 +16,11 @@ export interface FetchInit extends Omit<RequestInit, 'body'> {
   body?: FetchBody | undefined
   /** Overrides retry options for this request. False: one attempt. */
   retry?: FetchRetryOptions | false | undefined
+  /**
+   * Overrides timeouts for this request; one that is absent keeps its value, Infinity removes it. False: no timeouts. A value
+   * that is not an object or false is passed to the fetch function.
+   */
+  timeout?: TimeoutOptions | false | undefined
   /** Additional context for events, the fallback, the breaker's key and the pool, such as `{ session, region }`. */
   context?: object | undefined
   /** Required by fetch when the body is a stream. */
@@ -67,11 +75,14 @@ export function createFetch(options: FetchOptions = {}): ResilientFetch {
     const { retry: retryOptions } = init ?? NO_INIT
     const policy = retryOptions === undefined ? basePolicy : mergeRequestPolicy(retryOptions, basePolicy)
     const retry = policy === basePolicy ? defaultRetry : toRetryPolicy(policy)
-    const execution = new FetchExecution(context, policy, retry, input, init ?? NO_INIT)
+    const timeouts = parseRequestTimeouts(init, guard)
+    const execution = new FetchExecution(context, policy, retry, timeouts, input, init ?? NO_INIT)
     const { isHedgeable, send } = execution
     try {
       const response = guard.enabled
-        ? await executor.createExecution<Response, never>(execution, send, retry, isHedgeable).start()
+        ? await executor
+            .createExecution<Response, never>(execution, send, retry, isHedgeable, timeouts)
+            .start()
         : await executor.runUnguarded<Promise<Response>, never>(send)
       return execution.finish(response)
     } catch (error) {
@@ -84,3 +95,12 @@ export function createFetch(options: FetchOptions = {}): ResilientFetch {
 }
 
 const NO_INIT: FetchInit = {}
+
+/** The timeouts of one request, where its init replaces those of the guard. @throws INVALID_OPTIONS */
+function parseRequestTimeouts(init: FetchInit | undefined, guard: GuardSettings): CallTimeouts | undefined {
+  if (!hasTimeout(init)) return undefined
+  const problems: OptionProblem[] = []
+  const timeouts = parseTimeouts(init.timeout, guard, problems)
+  throwIfInvalid('the request', problems)
+  return timeouts
+}

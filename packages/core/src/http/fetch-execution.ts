@@ -1,4 +1,6 @@
 import type { AttemptContext, PooledAttempt } from '../attempt/attempt.js'
+import type { CallTimeouts } from '../execution/hooks.js'
+import type { TimeoutOptions } from '../guard/options.js'
 import type { CompiledRetryPolicy } from '../retry/options.js'
 import { canSendBody, type FetchBody, isOneShot } from './body.js'
 import { abortBodyOnSignal } from './body-abort.js'
@@ -46,6 +48,8 @@ export class FetchExecution implements ReplayableRequest {
   /** Whether two attempts can run at the same time. */
   readonly isHedgeable: boolean
   private readonly runtime: FetchRuntime
+  /** Whether an attempt can be aborted before its response, so that it needs a signal. */
+  private readonly canAbortAttempts: boolean
   private readonly method: string
   private readonly callerContext: object | undefined
   private ownContext: FetchContext | undefined
@@ -74,6 +78,7 @@ export class FetchExecution implements ReplayableRequest {
     runtime: FetchRuntime,
     { rules }: RequestPolicy,
     retry: CompiledRetryPolicy,
+    timeouts: CallTimeouts | undefined,
     input: FetchInput,
     fetchInit: FetchInit,
   ) {
@@ -82,6 +87,7 @@ export class FetchExecution implements ReplayableRequest {
     const request = isRequest(input) ? input : undefined
     const method = (init.method ?? request?.method ?? 'GET').toUpperCase()
     this.runtime = runtime
+    this.canAbortAttempts = runtime.executor.canAbortWith(timeouts)
     this.input = input
     this.retry = retry
     this.retryStatusCodes = rules.retryStatusCodes
@@ -131,7 +137,7 @@ export class FetchExecution implements ReplayableRequest {
       if (this.pendingResponse !== undefined) await this.discardResponses()
     }
     const context = attempt as PooledAttempt as AttemptContext
-    const attemptContext = executor.canAbortAttempts ? context : undefined
+    const attemptContext = this.canAbortAttempts ? context : undefined
     const response = await this.sendOnce(targetOf(attempt.member), context)
     const endSignal = attemptContext ?? this.signal
     if (endSignal?.aborted) {
@@ -231,7 +237,7 @@ export class FetchExecution implements ReplayableRequest {
       init = { ...init, body: freshBody ?? null, ...(isOneShot(freshBody) && HALF_DUPLEX) }
     }
     if (dispatcher !== undefined) init = { ...init, dispatcher } as RequestInit
-    if (this.runtime.executor.canAbortAttempts) init = withSignal(init, attempt)
+    if (this.canAbortAttempts) init = withSignal(init, attempt)
     // The attempt can be aborted while a body is created or that of the previous response is read.
     if (attempt.aborted) throw attempt.signal.reason
     return memberHeaders === undefined
@@ -269,15 +275,24 @@ export class FetchExecution implements ReplayableRequest {
   }
 }
 
+/** Whether `timeout` of an init is that of a guard. */
+export const hasTimeout = (
+  init: FetchInit | undefined,
+): init is FetchInit & { timeout: TimeoutOptions | false } =>
+  init?.timeout === false || (typeof init?.timeout === 'object' && init.timeout !== null)
+
 /** Removes the properties that fetch does not know; returns the same object if there are none. */
 function toRequestInit(fetchInit: FetchInit): RequestInit {
   if (
     fetchInit.context === undefined &&
     fetchInit.retry === undefined &&
+    !hasTimeout(fetchInit) &&
     typeof fetchInit.body !== 'function'
   )
     return fetchInit as RequestInit
-  const { context: _, retry: __, body, ...init } = fetchInit
+  const { context: _, retry: __, timeout, body, ...rest } = fetchInit
+  // A fetch function can have a `timeout` of its own, which is not an object.
+  const init = timeout === undefined || hasTimeout(fetchInit) ? rest : { ...rest, timeout }
   return typeof body === 'function' || body === undefined ? init : { ...init, body }
 }
 

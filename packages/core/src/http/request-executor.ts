@@ -1,6 +1,7 @@
 import { AttemptContext, type PooledAttempt } from '../attempt/attempt.js'
 import { byHttpStatus } from '../classify/http.js'
 import { Execution } from '../execution/execution.js'
+import type { CallTimeouts } from '../execution/hooks.js'
 import type { GuardEvent } from '../guard/events.js'
 import { GuardExecutor } from '../guard/guard-executor.js'
 import type { GuardSettings } from '../guard/options.js'
@@ -34,6 +35,12 @@ export class RequestExecutor {
     this.canAbortAttempts = this.guardExecutor.hasDeadline || hedge !== undefined
   }
 
+  /** Whether an attempt of a request with these timeouts can be aborted before its response, so that it needs a signal. */
+  canAbortWith(timeouts: CallTimeouts | undefined): boolean {
+    if (timeouts === undefined || this.settings.hedge !== undefined) return this.canAbortAttempts
+    return Math.min(timeouts.attemptTimeout, timeouts.totalTimeout) < Infinity
+  }
+
   /** Classifies an error with the `classify` option of the guard. */
   classify(error: unknown): ReturnType<GuardExecutor['classify']> {
     return this.guardExecutor.classify(error, true)
@@ -45,6 +52,7 @@ export class RequestExecutor {
     send: (attempt: PooledAttempt<M>) => T | PromiseLike<T>,
     retry: CompiledRetryPolicy,
     isHedgeable: boolean,
+    timeouts?: CallTimeouts,
   ): Execution<T> {
     const { matchesAbortOn } = retry
     const policy: CompiledRetryPolicy = {
@@ -54,7 +62,7 @@ export class RequestExecutor {
     }
     if (this.settings.pool !== undefined) registerRequest(request)
     const executor = isHedgeable ? this.guardExecutor : this.unhedgedExecutor
-    return new Execution<T>(executor, send, undefined, undefined, policy, request)
+    return new Execution<T>(executor, send, undefined, undefined, policy, request, undefined, timeouts)
   }
 
   /** Runs the only attempt of a guard with `enabled: false`. */

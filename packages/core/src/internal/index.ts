@@ -37,7 +37,7 @@ export { type FirstAttempt, type FirstAttemptTracker } from '../execution/first-
 export type { EffectivePolicy, ExecutionHooks } from '../execution/hooks.js'
 export { breakerOutcome } from '../execution/outcome.js'
 export { type ExecutorOptions, GuardExecutor } from '../guard/guard-executor.js'
-export { type GuardSettings, parseGuardOptions } from '../guard/options.js'
+export { type GuardSettings, parseGuardOptions, parseTimeouts } from '../guard/options.js'
 export {
   isRetryableStatus,
   RETRYABLE_CLIENT_STATUSES,

@@ -23,7 +23,7 @@ export class OperationAdmission implements Admission {
   acquirePermit(now: number): HoldfastError | undefined {
     const { shadow, breakers } = this
     if (shadow !== undefined) this.shadowDecision = this.runIsolated(() => shadow.onAttemptStarted(now))
-    const { lease } = this.call.operation.guard
+    const { lease } = this.call.execution
     const permits: PermitState[] = []
     for (const breaker of breakers) {
       const permit: PermitState = { epoch: 0, startedAt: 0, leaseEnd: 0 }

@@ -88,8 +88,9 @@ export class CallLauncher {
     const rejection = options?.payload === undefined ? undefined : this.parts.rejectionFor()
     if (rejection !== undefined) return Promise.reject(rejection)
     if (this.hotShapes === undefined) this.hotShapes = createHotShapes(observers, operation)
-    const { signal, retry } = options ?? {}
-    const needsFullCall = signal !== undefined || retry !== undefined || guardEvents.hasListeners
+    const { signal, retry, timeout } = options ?? {}
+    const needsFullCall =
+      signal !== undefined || retry !== undefined || timeout !== undefined || guardEvents.hasListeners
     return operation.canSkipTracking && !needsFullCall
       ? operation.guard.startTracked(fn, new TrackedFirstAttempt(observers, operation, options))
       : new RuntimeCall(observers, operation, fn, options).start()

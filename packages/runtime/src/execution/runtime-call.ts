@@ -23,8 +23,8 @@ import type {
   ShadowDecision,
 } from '../observation/observed-call.js'
 import { OperationAdmission } from './admission.js'
+import { type CallOverrides, overridesFor } from './call-overrides.js'
 import type { CompiledOperation, CompiledPolicy } from './compiled-operation.js'
-import { overridesFor, type RetryOverrides } from './retry-overrides.js'
 
 /** One call of the runtime: an execution of the core whose policies come from the configuration and that observers follow. */
 export class RuntimeCall implements ExecutionHooks, ObservedCall {
@@ -36,7 +36,7 @@ export class RuntimeCall implements ExecutionHooks, ObservedCall {
   prevCall: ActiveCall | undefined = undefined
   nextCall: ActiveCall | undefined = undefined
   private readonly observers: CallObservers
-  private readonly overrides: RetryOverrides | undefined
+  private readonly overrides: CallOverrides | undefined
   /** The caller's async context, in which the call ends when another context cancels it. */
   private readonly scope = captureContext()
   // These fields are declared and not initialised, so that a call without a failure stays small.
@@ -57,15 +57,25 @@ export class RuntimeCall implements ExecutionHooks, ObservedCall {
     this.observers = observers
     this.operation = operation
     this.options = options
-    this.overrides = options?.retry === undefined ? undefined : overridesFor(options.retry)
+    this.overrides = options === undefined ? undefined : overridesFor(options)
     this.admission =
       operation.breakers.length + operation.shadowPolicies.length === 0
         ? undefined
         : new OperationAdmission(this)
-    const { policy } = this.overrides?.applyTo(operation.initialPolicy) ?? operation.initialPolicy
+    const initial = this.overrides?.applyTo(operation.initialPolicy) ?? operation.initialPolicy
+    const timeouts = options?.timeout === undefined ? undefined : initial
     // Copied, because the caller can change the object during the call.
     const callOptions = options && { context: options.context, signal: options.signal }
-    this.execution = new Execution(operation.guard, fn, undefined, undefined, policy, callOptions, this)
+    this.execution = new Execution(
+      operation.guard,
+      fn,
+      undefined,
+      undefined,
+      initial.policy,
+      callOptions,
+      this,
+      timeouts,
+    )
   }
 
   /** The policy that applies now. */
