@@ -1,3 +1,4 @@
+import type { RetrySession } from '@holdfast/records'
 import {
   auditColumns,
   breakerEventColumns,
@@ -6,7 +7,7 @@ import {
   type JournalColumns,
   sessionColumns,
 } from './journal-columns.js'
-import type { TimeRange } from './store.js'
+import type { SessionFilter, TimeRange } from './store.js'
 
 /** How a journal filters its records: the time of a record, and whether the record matches the other fields of a filter. */
 export interface RecordFilter<T, F> {
@@ -45,7 +46,7 @@ export const createRecordFilter = <T, F>({
   },
 })
 
-export const sessionFilter = createRecordFilter(sessionColumns)
+export const sessionFilter: RecordFilter<RetrySession, SessionFilter> = createRecordFilter(sessionColumns)
 export const eventFilter = createRecordFilter(eventColumns)
 export const errorFilter = createRecordFilter(errorColumns)
 export const auditFilter = createRecordFilter(auditColumns)

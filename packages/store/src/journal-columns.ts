@@ -10,7 +10,7 @@ import type { AuditFilter, BreakerEventFilter, ErrorFilter, EventFilter, Session
 type ColumnValue = string | boolean | null | undefined
 
 /** A field by which the records of a journal are filtered. Databases have a column for it. */
-export interface JournalColumn<T, F> {
+interface JournalColumn<T, F> {
   /** The column of a table with one record per row. */
   readonly name: string
   /** The column of a table with several records per row, for the values of all of them. */

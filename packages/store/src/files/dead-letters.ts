@@ -1,10 +1,10 @@
 import type { DeadLetter } from '@holdfast/records'
 import { encodeCursor, parsePaging } from '../cursor.js'
+import { DeadLetterChanger, type DecideChange, toDuplicate } from '../dead-letter-decisions.js'
 import { toQuery } from '../dead-letter-index.js'
-import { asCompleted, asSettled, isLeased, viewAt, withLease } from '../dead-letter-rules.js'
-import { isSamePayload } from '../payload.js'
+import { isLeased, viewAt, withLease } from '../dead-letter-rules.js'
 import type { SortPosition } from '../sorted-list.js'
-import type { Added, DeadLetterStore, Leased, Settlement } from '../store.js'
+import type { Added, DeadLetterStore } from '../store.js'
 import { createUnavailableError, type Disk } from './disk.js'
 import { EntryFiles, type FileEntry } from './entry-files.js'
 import type { FairFileLock } from './lock.js'
@@ -14,7 +14,7 @@ import { WriteTransaction } from './write-transaction.js'
 type TransactionWork = (transaction: WriteTransaction) => Promise<unknown>
 
 /** Dead letters with one file per entry, for any number of processes. */
-export class FilesDeadLetters implements DeadLetterStore {
+export class FilesDeadLetters extends DeadLetterChanger implements DeadLetterStore {
   private readonly entries: EntryFiles
   private readonly queue: SerialQueue<TransactionWork, unknown>
   private readonly disk: Disk
@@ -22,6 +22,7 @@ export class FilesDeadLetters implements DeadLetterStore {
   private readonly root: string
 
   constructor(disk: Disk, lock: FairFileLock, root: string, warn: (line: string) => void) {
+    super()
     this.disk = disk
     this.lock = lock
     this.root = root
@@ -82,11 +83,7 @@ export class FilesDeadLetters implements DeadLetterStore {
     const { index } = this.entries
     const same = index.getByKey(entry.idempotencyKey) ?? index.get(entry.dlqId)
     const known = same && (await transaction.find(same.id))
-    if (known !== undefined)
-      return {
-        result: isSamePayload(known.entry.originalPayload, entry.originalPayload) ? 'known' : 'conflict',
-        entry: known.entry,
-      }
+    if (known !== undefined) return toDuplicate(known.entry, entry)
     if (index.openCount >= maxEntries) return { result: 'full' }
     return { result: 'added', entry: await transaction.add(entry) }
   }
@@ -123,14 +120,13 @@ export class FilesDeadLetters implements DeadLetterStore {
     })
   }
 
-  lease(id: string, owner: string, until: Date, now: Date): Promise<Leased> {
-    return this.enqueue(async (transaction): Promise<Leased> => {
+  protected change<R>(id: string, decide: DecideChange<R>): Promise<R> {
+    return this.enqueue(async (transaction) => {
       const found = await transaction.find(id)
-      if (found === undefined) return { result: 'missing' }
-      const { indexed, entry } = found
-      if (indexed.status === 'completed') return { result: 'done', entry }
-      if (isLeased(indexed, now.getTime())) return { result: 'held', until: new Date(indexed.leasedUntil) }
-      return { result: 'leased', entry: transaction.put(withLease(entry, until), indexed.order, owner) }
+      const { result, entry, owner } = decide(found && { entry: found.entry, owner: found.indexed.owner })
+      if (found !== undefined && entry !== undefined)
+        transaction.put(entry, found.indexed.order, owner ?? undefined)
+      return result
     })
   }
 
@@ -148,46 +144,6 @@ export class FilesDeadLetters implements DeadLetterStore {
           leased.push(transaction.put(withLease(found.entry, until), indexed.order, owner))
       }
       return leased
-    })
-  }
-
-  renew(id: string, owner: string, until: Date, now: Date): Promise<boolean> {
-    return this.enqueue(async (transaction) => {
-      const found = await transaction.find(id)
-      if (found?.indexed.owner !== owner || !isLeased(found.indexed, now.getTime())) return false
-      transaction.put(withLease(found.entry, until), found.indexed.order, owner)
-      return true
-    })
-  }
-
-  settle(id: string, owner: string, settlement: Settlement): Promise<DeadLetter | undefined> {
-    return this.enqueue(async (transaction) => {
-      const found = await transaction.find(id)
-      if (found === undefined || found.indexed.status === 'completed') return undefined
-      const { indexed, entry } = found
-      const isHeld = indexed.owner === owner && isLeased(indexed, settlement.at.getTime())
-      if (!isHeld && settlement.status !== 'completed') return undefined
-      return transaction.put(asSettled(entry, settlement), indexed.order)
-    })
-  }
-
-  complete(id: string, at: Date): Promise<DeadLetter | undefined> {
-    return this.enqueue(async (transaction) => {
-      const found = await transaction.find(id)
-      if (found === undefined || found.indexed.status === 'completed') return found?.entry
-      return transaction.put(asCompleted(found.entry, at), found.indexed.order)
-    })
-  }
-
-  request(id: string, at: Date): Promise<DeadLetter | undefined> {
-    return this.enqueue(async (transaction) => {
-      const found = await transaction.find(id)
-      if (found === undefined || found.indexed.status === 'completed') return found?.entry
-      return transaction.put(
-        { ...found.entry, replayRequestedAt: at },
-        found.indexed.order,
-        found.indexed.owner,
-      )
     })
   }
 

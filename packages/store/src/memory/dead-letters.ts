@@ -1,17 +1,17 @@
 import type { DeadLetter } from '@holdfast/records'
 import { encodeCursor, parsePaging } from '../cursor.js'
+import { DeadLetterChanger, type DecideChange, toDuplicate } from '../dead-letter-decisions.js'
 import { DeadLetterIndex, type IndexEntry, toIndexEntry, toQuery } from '../dead-letter-index.js'
-import { asCompleted, asSettled, isLeased, viewAt, withLease } from '../dead-letter-rules.js'
-import { isSamePayload } from '../payload.js'
+import { isLeased, viewAt, withLease } from '../dead-letter-rules.js'
 import type { SortPosition } from '../sorted-list.js'
-import type { Added, DeadLetterStore, Leased, Settlement } from '../store.js'
+import type { Added, DeadLetterStore } from '../store.js'
 
 interface StoredEntry extends IndexEntry {
   readonly entry: DeadLetter
 }
 
 /** Dead letters in memory. They are lost when the process ends. */
-export class MemoryDeadLetters implements DeadLetterStore {
+export class MemoryDeadLetters extends DeadLetterChanger implements DeadLetterStore {
   private readonly index = new DeadLetterIndex<StoredEntry>()
   private readonly processed = new Set<string>()
   private addedCount = 0
@@ -22,11 +22,7 @@ export class MemoryDeadLetters implements DeadLetterStore {
 
   private addOne(entry: DeadLetter, maxEntries: number): Added {
     const same = this.index.getByKey(entry.idempotencyKey) ?? this.index.get(entry.dlqId)
-    if (same !== undefined)
-      return {
-        result: isSamePayload(same.entry.originalPayload, entry.originalPayload) ? 'known' : 'conflict',
-        entry: same.entry,
-      }
+    if (same !== undefined) return toDuplicate(same.entry, entry)
     if (this.index.openCount >= maxEntries) return { result: 'full' }
     this.put(entry, this.addedCount++)
     return { result: 'added', entry }
@@ -61,12 +57,11 @@ export class MemoryDeadLetters implements DeadLetterStore {
     return { items }
   }
 
-  async lease(id: string, owner: string, until: Date, now: Date): Promise<Leased> {
+  protected async change<R>(id: string, decide: DecideChange<R>): Promise<R> {
     const indexed = this.index.get(id)
-    if (indexed === undefined) return { result: 'missing' }
-    if (indexed.status === 'completed') return { result: 'done', entry: indexed.entry }
-    if (isLeased(indexed, now.getTime())) return { result: 'held', until: new Date(indexed.leasedUntil) }
-    return { result: 'leased', entry: this.put(withLease(indexed.entry, until), indexed.order, owner) }
+    const { result, entry, owner } = decide(indexed)
+    if (indexed !== undefined && entry !== undefined) this.put(entry, indexed.order, owner ?? undefined)
+    return result
   }
 
   async leaseNext(want: Parameters<DeadLetterStore['leaseNext']>[0], owner: string, until: Date, now: Date) {
@@ -76,33 +71,6 @@ export class MemoryDeadLetters implements DeadLetterStore {
       if (!want.except?.has(indexed.id)) found.push(indexed)
     }
     return found.map((indexed) => this.put(withLease(indexed.entry, until), indexed.order, owner))
-  }
-
-  async renew(id: string, owner: string, until: Date, now: Date): Promise<boolean> {
-    const indexed = this.index.get(id)
-    if (indexed === undefined || indexed.owner !== owner || !isLeased(indexed, now.getTime())) return false
-    this.put(withLease(indexed.entry, until), indexed.order, owner)
-    return true
-  }
-
-  async settle(id: string, owner: string, settlement: Settlement) {
-    const indexed = this.index.get(id)
-    if (indexed === undefined || indexed.status === 'completed') return undefined
-    const isHeld = indexed.owner === owner && isLeased(indexed, settlement.at.getTime())
-    if (!isHeld && settlement.status !== 'completed') return undefined
-    return this.put(asSettled(indexed.entry, settlement), indexed.order)
-  }
-
-  async complete(id: string, at: Date) {
-    const indexed = this.index.get(id)
-    if (indexed === undefined || indexed.status === 'completed') return indexed?.entry
-    return this.put(asCompleted(indexed.entry, at), indexed.order)
-  }
-
-  async request(id: string, at: Date) {
-    const indexed = this.index.get(id)
-    if (indexed === undefined || indexed.status === 'completed') return indexed?.entry
-    return this.put({ ...indexed.entry, replayRequestedAt: at }, indexed.order, indexed.owner)
   }
 
   async isProcessed(id: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { DeadLetter } from '@holdfast/records'
 import { columnValues } from '../dead-letter-columns.js'
+import type { DecideChange } from '../dead-letter-decisions.js'
 import { hashName } from '../text.js'
 import { BatchLoader } from './batch-loader.js'
 import type { PostgresDatabase } from './database.js'
@@ -9,16 +9,9 @@ import { sqlState } from './failure.js'
 import type { SqlTransaction } from './sql.js'
 import { CHANGING_COLUMNS, deadLetterStatements } from './statements/dead-letters.js'
 
-/** A decision about an entry. Without an `entry` it is not changed. */
-export interface EntryChange<R> {
-  result: R
-  entry?: DeadLetter
-  owner?: string | null
-}
-
 interface PendingChange {
   id: string
-  decide(stored: StoredDeadLetter | undefined): EntryChange<unknown>
+  decide: DecideChange<unknown>
   /** The entry as this process leased it. It is current unless another process has changed it since. */
   known?: StoredDeadLetter | undefined
 }
@@ -56,17 +49,14 @@ export class DeadLetterChanges {
   }
 
   /** Changes an entry by a decision about its stored state, which is locked meanwhile. `decide` may be called again. */
-  async change<R>(id: string, decide: (stored: StoredDeadLetter | undefined) => EntryChange<R>): Promise<R> {
+  async change<R>(id: string, decide: DecideChange<R>): Promise<R> {
     this.leased.delete(id)
     const [result] = await this.loader.load([{ id, decide }])
     return result as R
   }
 
   /** The same for the end of a lease. A remembered entry is not read again. */
-  async endLease<R>(
-    id: string,
-    decide: (stored: StoredDeadLetter | undefined) => EntryChange<R>,
-  ): Promise<R> {
+  async endLease<R>(id: string, decide: DecideChange<R>): Promise<R> {
     const known = this.leased.get(id)
     this.leased.delete(id)
     const [result] = await this.loader.load([{ id, decide, known }])

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { DeadLetter } from '@holdfast/records'
 import { columnValues } from '../dead-letter-columns.js'
-import { isSamePayload } from '../payload.js'
+import { toDuplicate } from '../dead-letter-decisions.js'
 import type { Added } from '../store.js'
 import { BatchLoader } from './batch-loader.js'
 import type { PostgresDatabase } from './database.js'
@@ -121,9 +121,7 @@ export class DeadLetterInserts {
       // Of two entries with the same id in one call, the first was added.
       if ((chosen?.has(one) ?? true) && left.delete(idOf(one))) return { result: 'added', entry: one.entry }
       const same = known.get(keyOf(one)) ?? known.get(idOf(one))
-      if (same === undefined) return { result: 'full' }
-      const isKnown = isSamePayload(same.originalPayload, one.entry.originalPayload)
-      return { result: isKnown ? 'known' : 'conflict', entry: same }
+      return same === undefined ? { result: 'full' } : toDuplicate(same, one.entry)
     })
   }
 

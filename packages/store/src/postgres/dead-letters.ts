@@ -1,22 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import type { DeadLetter } from '@holdfast/records'
 import { encodeCursor, parsePaging } from '../cursor.js'
+import { DeadLetterChanger, type DecideChange } from '../dead-letter-decisions.js'
 import { toQuery } from '../dead-letter-index.js'
-import { asCompleted, asSettled, isLeased, leaseStateOf, viewAt, withLease } from '../dead-letter-rules.js'
+import { viewAt } from '../dead-letter-rules.js'
 import type { DeadLetterSelection } from '../dead-letter-selection.js'
 import { type StatusCount, toStats } from '../dead-letter-stats.js'
 import { serializePayload } from '../payload.js'
-import type {
-  DeadLetterFilter,
-  DeadLetterStats,
-  DeadLetterStore,
-  Leased,
-  Page,
-  Settlement,
-} from '../store.js'
+import type { DeadLetterFilter, DeadLetterStats, DeadLetterStore, Page } from '../store.js'
 import { hashName } from '../text.js'
 import type { PostgresDatabase } from './database.js'
-import { DeadLetterChanges, type EntryChange } from './dead-letter-changes.js'
+import { DeadLetterChanges } from './dead-letter-changes.js'
 import { DeadLetterInserts, type Inserted } from './dead-letter-inserts.js'
 import { fromRow, type PostgresDeadLetterRow } from './dead-letter-rows.js'
 import { NOTIFY, requestsChannel } from './statements/connection.js'
@@ -26,13 +20,14 @@ import { deadLetterStatements, type RowPosition } from './statements/dead-letter
 const BATCH_SIZE = 200
 
 /** Dead letters in a table. Every change is a transaction that is durable when its promise resolves. */
-export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
+export class PostgresDeadLetters extends DeadLetterChanger implements Omit<DeadLetterStore, 'add'> {
   private readonly database: PostgresDatabase
   private readonly statements: ReturnType<typeof deadLetterStatements>
   private readonly inserts: DeadLetterInserts
   private readonly changes: DeadLetterChanges
 
   constructor(database: PostgresDatabase) {
+    super()
     this.database = database
     this.statements = deadLetterStatements(database.table)
     this.inserts = new DeadLetterInserts(database)
@@ -81,16 +76,12 @@ export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
     }
   }
 
-  lease(id: string, owner: string, until: Date, now: Date): Promise<Leased> {
-    return this.changes.change(id, (stored): EntryChange<Leased> => {
-      if (stored === undefined) return { result: { result: 'missing' } }
-      if (stored.entry.status === 'completed') return { result: { result: 'done', entry: stored.entry } }
-      const leaseState = leaseStateOf(stored.entry)
-      if (isLeased(leaseState, now.getTime()))
-        return { result: { result: 'held', until: new Date(leaseState.leasedUntil) } }
-      const entry = withLease(stored.entry, until)
-      return { result: { result: 'leased', entry }, entry, owner }
-    })
+  protected change<R>(id: string, decide: DecideChange<R>): Promise<R> {
+    return this.changes.change(id, decide)
+  }
+
+  protected override endLease<R>(id: string, decide: DecideChange<R>): Promise<R> {
+    return this.changes.endLease(id, decide)
   }
 
   async leaseNext(
@@ -142,44 +133,6 @@ export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
     const stored = rows.map(fromRow)
     this.changes.rememberLeases(stored)
     return stored.map(({ entry }) => entry)
-  }
-
-  renew(id: string, owner: string, until: Date, now: Date): Promise<boolean> {
-    return this.changes.change(id, (stored): EntryChange<boolean> => {
-      if (
-        stored === undefined ||
-        stored.owner !== owner ||
-        !isLeased(leaseStateOf(stored.entry), now.getTime())
-      )
-        return { result: false }
-      return { result: true, entry: withLease(stored.entry, until), owner }
-    })
-  }
-
-  settle(id: string, owner: string, settlement: Settlement): Promise<DeadLetter | undefined> {
-    return this.changes.endLease(id, (stored): EntryChange<DeadLetter | undefined> => {
-      if (stored === undefined || stored.entry.status === 'completed') return { result: undefined }
-      const isHeld = stored.owner === owner && isLeased(leaseStateOf(stored.entry), settlement.at.getTime())
-      if (!isHeld && settlement.status !== 'completed') return { result: undefined }
-      const entry = asSettled(stored.entry, settlement)
-      return { result: entry, entry }
-    })
-  }
-
-  complete(id: string, at: Date): Promise<DeadLetter | undefined> {
-    return this.changes.change(id, (stored): EntryChange<DeadLetter | undefined> => {
-      if (stored === undefined || stored.entry.status === 'completed') return { result: stored?.entry }
-      const entry = asCompleted(stored.entry, at)
-      return { result: entry, entry }
-    })
-  }
-
-  request(id: string, at: Date): Promise<DeadLetter | undefined> {
-    return this.changes.change(id, (stored): EntryChange<DeadLetter | undefined> => {
-      if (stored === undefined || stored.entry.status === 'completed') return { result: stored?.entry }
-      const entry = { ...stored.entry, replayRequestedAt: at }
-      return { result: entry, entry, owner: stored.owner }
-    })
   }
 
   async isProcessed(id: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 import type { DeadLetter } from '@holdfast/records'
 import { columnValues } from '../dead-letter-columns.js'
-import { isSamePayload } from '../payload.js'
+import { toDuplicate } from '../dead-letter-decisions.js'
 import type { Added } from '../store.js'
 import { hashOf, toColumn } from '../text.js'
 import type { SqliteConnection } from './connection.js'
@@ -140,10 +140,7 @@ function insertOne(
 ): Added {
   if (isNewKey && sql.statement(INSERT_ONE).run(row) === 1) return toAdded(sql, entry, counts)
   const same = findByKey(sql, entry.idempotencyKey) ?? findById(sql, entry.dlqId)
-  if (same !== undefined) {
-    const isKnown = isSamePayload(same.entry.originalPayload, entry.originalPayload)
-    return { result: isKnown ? 'known' : 'conflict', entry: same.entry }
-  }
+  if (same !== undefined) return toDuplicate(same.entry, entry)
   if (counts.open >= maxEntries) return { result: 'full' }
   sql.statement(INSERT_ONE).run(row)
   return toAdded(sql, entry, counts)

@@ -1,18 +1,11 @@
 import type { DeadLetter, DeadLetterStatus } from '@holdfast/records'
 import { encodeCursor, parsePaging } from '../cursor.js'
+import { DeadLetterChanger, type DecideChange } from '../dead-letter-decisions.js'
 import { toQuery } from '../dead-letter-index.js'
-import { asCompleted, asSettled, isLeased, leaseStateOf, viewAt, withLease } from '../dead-letter-rules.js'
+import { viewAt, withLease } from '../dead-letter-rules.js'
 import type { DeadLetterSelection } from '../dead-letter-selection.js'
 import { serializePayload } from '../payload.js'
-import type {
-  Added,
-  DeadLetterFilter,
-  DeadLetterStats,
-  DeadLetterStore,
-  Leased,
-  Page,
-  Settlement,
-} from '../store.js'
+import type { Added, DeadLetterFilter, DeadLetterStats, DeadLetterStore, Page } from '../store.js'
 import { fromColumn, toColumn } from '../text.js'
 import { DeadLetterInserts } from './dead-letter-inserts.js'
 import { readStats, selectPositions } from './dead-letter-queries.js'
@@ -30,11 +23,12 @@ import { nextMacrotask, type WriteQueue } from './write-queue.js'
 const BATCH_SIZE = 100
 
 /** Dead letters in a table. Every change is a transaction that is durable when its promise resolves. */
-export class SqliteDeadLetters implements DeadLetterStore {
+export class SqliteDeadLetters extends DeadLetterChanger implements DeadLetterStore {
   private readonly writes: WriteQueue
   private readonly inserts: DeadLetterInserts
 
   constructor(writes: WriteQueue) {
+    super()
     this.writes = writes
     this.inserts = new DeadLetterInserts(writes)
   }
@@ -81,19 +75,13 @@ export class SqliteDeadLetters implements DeadLetterStore {
     }
   }
 
-  lease(id: string, owner: string, until: Date, now: Date): Promise<Leased> {
-    return this.writes.write((): Leased => {
+  protected change<R>(id: string, decide: DecideChange<R>): Promise<R> {
+    return this.writes.write(() => {
       const stored = this.findEntry(id)
-      if (stored === undefined) return { result: 'missing' }
-      const { entry } = stored
-      if (entry.status === 'completed') return { result: 'done', entry }
-      const leaseState = leaseStateOf(entry)
-      if (isLeased(leaseState, now.getTime()))
-        return { result: 'held', until: new Date(leaseState.leasedUntil) }
-      return {
-        result: 'leased',
-        entry: replaceEntry(this.writes.sql, stored, withLease(entry, until), owner),
-      }
+      const { result, entry, owner } = decide(stored)
+      if (stored !== undefined && entry !== undefined)
+        replaceEntry(this.writes.sql, stored, entry, owner ?? null)
+      return result
     })
   }
 
@@ -128,52 +116,6 @@ export class SqliteDeadLetters implements DeadLetterStore {
       last = part.end
     }
     return leased
-  }
-
-  renew(id: string, owner: string, until: Date, now: Date): Promise<boolean> {
-    return this.writes.write(() => {
-      const stored = this.findEntry(id)
-      if (
-        stored === undefined ||
-        stored.owner !== owner ||
-        !isLeased(leaseStateOf(stored.entry), now.getTime())
-      )
-        return false
-      replaceEntry(this.writes.sql, stored, withLease(stored.entry, until), owner)
-      return true
-    })
-  }
-
-  settle(id: string, owner: string, settlement: Settlement): Promise<DeadLetter | undefined> {
-    return this.writes.write(() => {
-      const stored = this.findEntry(id)
-      if (stored === undefined || stored.entry.status === 'completed') return undefined
-      const isHeld = stored.owner === owner && isLeased(leaseStateOf(stored.entry), settlement.at.getTime())
-      if (!isHeld && settlement.status !== 'completed') return undefined
-      return replaceEntry(this.writes.sql, stored, asSettled(stored.entry, settlement), null)
-    })
-  }
-
-  complete(id: string, at: Date): Promise<DeadLetter | undefined> {
-    return this.changeEntry(id, (entry) => asCompleted(entry, at), null)
-  }
-
-  request(id: string, at: Date): Promise<DeadLetter | undefined> {
-    return this.changeEntry(id, (entry) => ({ ...entry, replayRequestedAt: at }))
-  }
-
-  /** Changes an entry unless it is completed. `null` removes the owner of its lease; by default it is kept. */
-  private changeEntry(id: string, change: (entry: DeadLetter) => DeadLetter, owner?: null) {
-    return this.writes.write(() => {
-      const stored = this.findEntry(id)
-      if (stored === undefined || stored.entry.status === 'completed') return stored?.entry
-      return replaceEntry(
-        this.writes.sql,
-        stored,
-        change(stored.entry),
-        owner === undefined ? stored.owner : owner,
-      )
-    })
   }
 
   isProcessed(id: string): Promise<boolean> {

@@ -1,0 +1,109 @@
+import type { DeadLetter } from '@holdfast/records'
+import { asCompleted, asSettled, isLeased, leaseStateOf, withLease } from './dead-letter-rules.js'
+import { isSamePayload } from './payload.js'
+import type { Added, Leased, Settlement } from './store.js'
+
+/** A stored entry with the owner of its lease. */
+interface OwnedEntry {
+  readonly entry: DeadLetter
+  readonly owner: string | null | undefined
+}
+
+/** A decision about an entry. Without an `entry` nothing changes. Without an `owner` the entry is not leased any more. */
+interface EntryChange<R> {
+  readonly result: R
+  readonly entry?: DeadLetter
+  readonly owner?: string | null | undefined
+}
+
+/** Decides about an entry from its stored state, which must not change meanwhile; undefined if the entry does not exist. */
+export type DecideChange<R> = (stored: OwnedEntry | undefined) => EntryChange<R>
+
+const isHeldBy = ({ entry, owner }: OwnedEntry, expected: string, now: Date): boolean =>
+  owner === expected && isLeased(leaseStateOf(entry), now.getTime())
+
+/** The result of adding an entry whose id or idempotency key exists already. */
+export const toDuplicate = (existing: DeadLetter, added: DeadLetter): Added => ({
+  result: isSamePayload(existing.originalPayload, added.originalPayload) ? 'known' : 'conflict',
+  entry: existing,
+})
+
+const decideLease =
+  (owner: string, until: Date, now: Date): DecideChange<Leased> =>
+  (stored) => {
+    if (stored === undefined) return { result: { result: 'missing' } }
+    if (stored.entry.status === 'completed') return { result: { result: 'done', entry: stored.entry } }
+    const leaseState = leaseStateOf(stored.entry)
+    if (isLeased(leaseState, now.getTime()))
+      return { result: { result: 'held', until: new Date(leaseState.leasedUntil) } }
+    const entry = withLease(stored.entry, until)
+    return { result: { result: 'leased', entry }, entry, owner }
+  }
+
+const decideRenewal =
+  (owner: string, until: Date, now: Date): DecideChange<boolean> =>
+  (stored) =>
+    stored === undefined || !isHeldBy(stored, owner, now)
+      ? { result: false }
+      : { result: true, entry: withLease(stored.entry, until), owner }
+
+/** A late result is accepted only if it is `completed`. */
+const decideSettlement =
+  (owner: string, settlement: Settlement): DecideChange<DeadLetter | undefined> =>
+  (stored) => {
+    if (stored === undefined || stored.entry.status === 'completed') return { result: undefined }
+    if (settlement.status !== 'completed' && !isHeldBy(stored, owner, settlement.at))
+      return { result: undefined }
+    const entry = asSettled(stored.entry, settlement)
+    return { result: entry, entry }
+  }
+
+const decideCompletion =
+  (at: Date): DecideChange<DeadLetter | undefined> =>
+  (stored) => {
+    if (stored === undefined || stored.entry.status === 'completed') return { result: stored?.entry }
+    const entry = asCompleted(stored.entry, at)
+    return { result: entry, entry }
+  }
+
+const decideRequest =
+  (at: Date): DecideChange<DeadLetter | undefined> =>
+  (stored) => {
+    if (stored === undefined || stored.entry.status === 'completed') return { result: stored?.entry }
+    const entry = { ...stored.entry, replayRequestedAt: at }
+    return { result: entry, entry, owner: stored.owner }
+  }
+
+/**
+ * The methods of a queue that change one entry. A backend implements how an entry is read and replaced, and nothing else: the
+ * decisions are the same in all of them.
+ */
+export abstract class DeadLetterChanger {
+  /** Changes an entry by a decision about its stored state, and returns the result of the decision. */
+  protected abstract change<R>(id: string, decide: DecideChange<R>): Promise<R>
+
+  /** The same for the end of a lease, for a backend that remembers leased entries. */
+  protected endLease<R>(id: string, decide: DecideChange<R>): Promise<R> {
+    return this.change(id, decide)
+  }
+
+  lease(id: string, owner: string, until: Date, now: Date): Promise<Leased> {
+    return this.change(id, decideLease(owner, until, now))
+  }
+
+  renew(id: string, owner: string, until: Date, now: Date): Promise<boolean> {
+    return this.change(id, decideRenewal(owner, until, now))
+  }
+
+  settle(id: string, owner: string, settlement: Settlement): Promise<DeadLetter | undefined> {
+    return this.endLease(id, decideSettlement(owner, settlement))
+  }
+
+  complete(id: string, at: Date): Promise<DeadLetter | undefined> {
+    return this.change(id, decideCompletion(at))
+  }
+
+  request(id: string, at: Date): Promise<DeadLetter | undefined> {
+    return this.change(id, decideRequest(at))
+  }
+}
