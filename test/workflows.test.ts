@@ -43,7 +43,8 @@ const npmScripts = (command: string) =>
 const files = readdirSync(join(root, '.github/workflows')).map((name) => `.github/workflows/${name}`)
 
 test('the workflows test, analyze and release', () => {
-  expect(files.map((file) => parse(file).name).toSorted()).toEqual(['codeql', 'release', 'test'])
+  const names = files.map((file): string => parse(file).name)
+  expect(names.toSorted()).toEqual(['codeql', 'release', 'test'])
 })
 
 describe.each(files)('%s', (file) => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { proxyMember, proxyPool } from '../src/index.js'
 import { ask, askThroughTunnel, proxyFor, raw } from './kit/clients.js'
 import { startTarget } from './kit/target.js'
+import { turn } from './kit/until.js'
 import { closedPort, type Fault, startChain, startFaulty, startSocks } from './kit/upstreams.js'
 
 const FAULTS: readonly Fault[] = ['stall', 'reset', 'close', 'garbage', 'truncate', 'trickle']
@@ -128,10 +129,10 @@ describe('a client that disconnects', () => {
       const client = connect(proxy.port, '127.0.0.1')
       client.write(`${head} HTTP/1.1\r\nHost: x\r\n\r\n`)
       const before = bad.asked.length
-      while (bad.asked.length === before) await new Promise((resolve) => setImmediate(resolve))
+      while (bad.asked.length === before) await turn()
       client.destroy()
       const refused = proxy.status().refused
-      while (proxy.status().refused === refused) await new Promise((resolve) => setImmediate(resolve))
+      while (proxy.status().refused === refused) await turn()
     }
     expect(pool.stats('bad')).toMatchObject({ failureCount: 0, totalAttempts: 2 })
   })

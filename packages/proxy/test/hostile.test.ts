@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { proxyPool } from '../src/index.js'
 import { ask, proxyFor, raw } from './kit/clients.js'
 import { startTarget } from './kit/target.js'
+import { turn } from './kit/until.js'
 import { startChain } from './kit/upstreams.js'
 
 /** Sends bytes, says that there are no more, and gives all that came back. */
@@ -20,7 +21,7 @@ function say(port: number, bytes: Buffer): Promise<string> {
 }
 
 const settled = async (proxy: { status(): { connections: number } }): Promise<void> => {
-  while (proxy.status().connections > 0) await new Promise((resolve) => setImmediate(resolve))
+  while (proxy.status().connections > 0) await turn()
 }
 
 describe('malformed heads', () => {
@@ -192,7 +193,7 @@ describe('the limits of the proxy', () => {
     const target = await startTarget()
     const proxy = await proxyFor({ maxConnections: 2 })
     const held = [1, 2].map(() => connect(proxy.port, '127.0.0.1'))
-    while (proxy.status().connections < 2) await new Promise((resolve) => setImmediate(resolve))
+    while (proxy.status().connections < 2) await turn()
     expect(await raw(proxy, `GET ${target.url}/ HTTP/1.1\r\nHost: a\r\n\r\n`)).toBe('')
     for (const socket of held) socket.destroy()
     await settled(proxy)

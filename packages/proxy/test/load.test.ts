@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { proxyMember, proxyPool } from '../src/index.js'
 import { ask, askThroughTunnel, proxyFor } from './kit/clients.js'
 import { startTarget } from './kit/target.js'
+import { turn } from './kit/until.js'
 import { startChain, startFaulty } from './kit/upstreams.js'
 
 const retry = { maxAttempts: 6, backoffType: 'immediate' as const }
@@ -93,7 +94,7 @@ describe('a proxy under load', () => {
       if (i % 2 === 0) await ask(proxy, target.url)
       else await askThroughTunnel(proxy, target.url)
     })
-    while (proxy.status().connections > 0) await new Promise((resolve) => setImmediate(resolve))
+    while (proxy.status().connections > 0) await turn()
     expect(proxy.status()).toMatchObject({ requests: 50, tunnels: 50, openTunnels: 0, refused: 0 })
   })
 })

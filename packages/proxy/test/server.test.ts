@@ -6,6 +6,7 @@ import { type ProxyOptions, startProxy } from '../src/index.js'
 import { PROXY_DEFAULTS, parseProxyOptions } from '../src/server/options.js'
 import { ask, proxyFor, raw } from './kit/clients.js'
 import { startTarget } from './kit/target.js'
+import { turn } from './kit/until.js'
 
 describe('the options of a proxy', () => {
   it('have default values', () => {
@@ -93,7 +94,7 @@ describe('a proxy', () => {
     })
     const proxy = await proxyFor()
     const running = ask(proxy, target.url)
-    while (target.arrived.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    while (target.arrived.length === 0) await turn()
     const idle = connect(proxy.port, '127.0.0.1')
     await new Promise((resolve) => idle.once('connect', resolve))
     const closing = proxy.close()
@@ -114,7 +115,7 @@ describe('a proxy', () => {
       proxy,
       `CONNECT 127.0.0.1:${target.port} HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n`,
     )
-    while (target.arrived.length < 2) await new Promise((resolve) => setImmediate(resolve))
+    while (target.arrived.length < 2) await turn()
     const closing = proxy.close({ timeout: '30s' })
     await clock.advance(29_999)
     expect(proxy.status().connections).toBe(2)
@@ -131,7 +132,7 @@ describe('a proxy', () => {
     })
     const proxy = await proxyFor()
     const got = raw(proxy, `GET ${target.url}/ HTTP/1.1\r\nHost: a\r\n\r\n`)
-    while (target.arrived.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    while (target.arrived.length === 0) await turn()
     const closing = proxy.close()
     release()
     expect(await got).toMatch(/connection: close[\s\S]*done/i)

@@ -8,6 +8,7 @@ import { proxyMember, proxyPool } from '../src/index.js'
 import { CERT, KEY } from './kit/certificate.js'
 import { askThroughTunnel, basic, proxyFor, raw } from './kit/clients.js'
 import { closeWithTest, startTarget } from './kit/target.js'
+import { turn } from './kit/until.js'
 import { closedPort, startChain, startFaulty, startSocks } from './kit/upstreams.js'
 
 /** A server that says back what it hears, and `hello` first where it is asked to. */
@@ -174,7 +175,7 @@ describe('a tunnel', () => {
     socket.resume()
     echo.sockets[0]?.destroy()
     await closed
-    while (proxy.status().openTunnels > 0) await new Promise((resolve) => setImmediate(resolve))
+    while (proxy.status().openTunnels > 0) await turn()
   })
 
   it('is closed after idleTimeout without data, and stays open while it is used', async () => {

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { proxyPool } from '../../src/index.js'
 import { proxyFor } from '../kit/clients.js'
 import { startTarget } from '../kit/target.js'
+import { turn } from '../kit/until.js'
 import { startChain } from '../kit/upstreams.js'
 
 describe('a client that disconnects in the middle of its body', () => {
@@ -37,12 +38,11 @@ describe('a client that disconnects in the middle of its body', () => {
       })
       const client = connect(proxy.port, '127.0.0.1').on('error', () => {})
       client.write(`POST ${target.url}/ HTTP/1.1\r\nHost: a\r\n${rest}`)
-      if (_name === 'short')
-        while (proxy.status().requests === 0) await new Promise((resolve) => setImmediate(resolve))
+      if (_name === 'short') while (proxy.status().requests === 0) await turn()
       else await sent
       client[end]()
-      while (proxy.status().connections > 0) await new Promise((resolve) => setImmediate(resolve))
-      for (let i = 0; i < 100; i++) await new Promise((resolve) => setImmediate(resolve))
+      while (proxy.status().connections > 0) await turn()
+      for (let i = 0; i < 100; i++) await turn()
       expect(outcomes.map((error) => isHoldfastError(error, 'CANCELLED'))).toEqual(
         _name === 'short' ? [] : [true],
       )

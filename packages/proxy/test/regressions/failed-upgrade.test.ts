@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type ProxyServer, proxyPool } from '../../src/index.js'
 import { basic, curl, proxyFor } from '../kit/clients.js'
 import { closeWithTest, startTarget } from '../kit/target.js'
+import { turn } from '../kit/until.js'
 import { startChain, startSocks } from '../kit/upstreams.js'
 
 const hasCurl = await curl('--version').then(
@@ -106,7 +107,7 @@ describe('an upgrade that is not answered with 101', () => {
     const proxy = await proxyFor()
     const got = await converse(proxy, `GET ${target.url}/one HTTP/1.1\r\nHost: a\r\n${webSocket}\r\n`, '')
     expect(got).toMatch(/^HTTP\/1\.1 426 /)
-    while (proxy.status().connections > 0) await new Promise((resolve) => setImmediate(resolve))
+    while (proxy.status().connections > 0) await turn()
     expect(proxy.status()).toMatchObject({ openTunnels: 0, tunnels: 0 })
   })
 

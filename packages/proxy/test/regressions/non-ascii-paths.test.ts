@@ -4,6 +4,7 @@ import { proxyPool } from '../../src/index.js'
 import { encodeUrl } from '../../src/server/raw-url.js'
 import { ask, proxyFor, raw } from '../kit/clients.js'
 import { startTarget } from '../kit/target.js'
+import { turn } from '../kit/until.js'
 import { startChain, startSocks } from '../kit/upstreams.js'
 
 describe('a path with bytes outside ASCII', () => {
@@ -143,7 +144,7 @@ describe('a path with bytes outside ASCII', () => {
   ])('is rejected %s', async (_name, request, status) => {
     const proxy = await proxyFor({ maxHeaderSize: 2048, headTimeout: 200 })
     expect(await raw(proxy, request)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
-    while (proxy.status().connections > 0) await new Promise((resolve) => setImmediate(resolve))
+    while (proxy.status().connections > 0) await turn()
   })
 
   it('is accepted in a packet that ends a chunked body', async () => {
@@ -157,7 +158,7 @@ describe('a path with bytes outside ASCII', () => {
     socket.write(`POST ${target.url}/ HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello`)
     await ask(proxy, `${target.url}/between`)
     socket.write(`\r\n0\r\n\r\nGET ${target.url}/`)
-    while (!got.includes('POST / hello')) await new Promise((resolve) => setImmediate(resolve))
+    while (!got.includes('POST / hello')) await turn()
     socket.write(`ü HTTP/1.1\r\nHost: a\r\n\r\n`)
     await closed
     expect(got).toMatch(/GET \/%C3%BC$/)
@@ -173,7 +174,7 @@ describe('a path with bytes outside ASCII', () => {
     )
     // The packet ends with the beginning of a second request.
     socket.write(`GET ${target.url}/first HTTP/1.1\r\nHost: a\r\n\r\nGET ${target.url}/a`)
-    while (!got.endsWith('GET /first')) await new Promise((resolve) => setImmediate(resolve))
+    while (!got.endsWith('GET /first')) await turn()
     socket.write(`GET ${target.url}/ü HTTP/1.1\r\nHost: a\r\n\r\n`)
     await closed
     expect(got).toMatch(/GET \/firstHTTP\/1\.1 400 /)

@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { ask, proxyFor, raw } from '../kit/clients.js'
 import { startTarget } from '../kit/target.js'
+import { turn } from '../kit/until.js'
 
 it('handles a limited number of pipelined requests at a time, and answers all in order', async () => {
   const held: ServerResponse[] = []
@@ -28,7 +29,7 @@ it('handles a limited number of pipelined requests at a time, and answers all in
     })
   })
   client.write(urls.map((url) => `GET ${target.url}${url} HTTP/1.1\r\nHost: a\r\n\r\n`).join(''))
-  while (held.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  while (held.length === 0) await turn()
   for (let i = 0; i < 20; i++) await ask(proxy, `${target.url}/other`)
   expect(held.length).toBeLessThanOrEqual(10)
   isOpen = true
@@ -98,7 +99,7 @@ it('reads no pipelined requests after one that closes the connection', async () 
   const ambiguous = `GET ${target.url}/ HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n`
   const next = `GET ${target.url}/ HTTP/1.1\r\nHost: a\r\nX: ${padding}\r\n\r\n`
   client.write(first + ambiguous + next.repeat(1000))
-  while (held.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  while (held.length === 0) await turn()
   for (let i = 0; i < 20; i++) await ask(proxy, proxy.url)
   expect(count.max).toBeLessThanOrEqual(MAX_UNANSWERED)
   for (const response of held) response.end()
@@ -125,7 +126,7 @@ it('does not time out a request head that it stopped reading', async () => {
   })
   const request = `GET ${target.url}/ HTTP/1.1\r\nHost: a\r\nX: ${padding}\r\n\r\n`
   client.write(`${request.repeat(300)}GET /none HTTP/1.1\r\nHost: a\r\n\r\n`)
-  while (held.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  while (held.length === 0) await turn()
   // A head that began later is timed out.
   expect(await raw(proxy, 'GET http://a/')).toMatch(/^HTTP\/1\.1 408 /)
   isOpen = true
