@@ -1,4 +1,5 @@
 import { bindContext } from '../async-context.js'
+import type { Duration } from '../duration.js'
 
 /** Limits how many calls run at the same time. */
 export interface BulkheadOptions {
@@ -6,6 +7,8 @@ export interface BulkheadOptions {
   limit: number
   /** The maximum number of calls that wait for a slot; further calls are rejected. @defaultValue 0 */
   queue?: number | undefined
+  /** How long a call waits for a slot before it is rejected with BULKHEAD_FULL; 0 never waits. @defaultValue Infinity */
+  maxWait?: Duration | undefined
 }
 
 /** A fixed number of slots and a bounded first-in-first-out queue of callers that wait for one. */
@@ -15,10 +18,13 @@ export class Bulkhead {
   private readonly waiting = new Map<() => void, () => void>()
   private readonly limit: number
   private readonly queue: number
+  /** How long a caller can wait, in milliseconds. */
+  readonly maxWait: number
 
-  constructor(limit: number, queue: number) {
+  constructor(limit: number, queue: number, maxWait = Number.POSITIVE_INFINITY) {
     this.limit = limit
-    this.queue = queue
+    this.queue = maxWait === 0 ? 0 : queue
+    this.maxWait = maxWait
   }
 
   /** Calls `onSlot` with a slot, now or when one is released; false where the queue is full. */

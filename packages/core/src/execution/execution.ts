@@ -13,6 +13,7 @@ import type { Selection } from '../pool/members/member-pool.js'
 import { countCall, withdrawRetry } from '../retry/budget.js'
 import { isRetryable, nextDelay, type StopReason, shouldRetryOutcome } from '../retry/decide.js'
 import type { CompiledRetryPolicy } from '../retry/options.js'
+import { isStopRetrying, unwrapStopRetrying } from '../retry/stop-retrying.js'
 import { type AttemptRecord, sessionSequence } from '../session/session.js'
 import type { Admission } from './admission.js'
 import { AttemptLog } from './attempt-log.js'
@@ -192,13 +193,24 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
   }
 
   private acquireSlot(bulkhead: Bulkhead): void {
+    const { clock, name } = this.executor.settings
+    let isWaiting = true
     const onSlot = () => {
+      isWaiting = false
+      this.clearTimers()
       this.releaseSlot = () => bulkhead.releaseSlot()
       this.startNextAttempt()
     }
+    const rejectCall = () => {
+      this.timer = undefined
+      bulkhead.cancelWait(onSlot)
+      this.releaseSlot = undefined
+      this.rejectAttempt(createBulkheadFullError(name), 'bulkhead_full')
+    }
     this.releaseSlot = () => bulkhead.cancelWait(onSlot)
-    if (!bulkhead.acquireSlot(onSlot))
-      this.rejectAttempt(createBulkheadFullError(this.executor.settings.name), 'bulkhead_full')
+    if (!bulkhead.acquireSlot(onSlot)) rejectCall()
+    else if (isWaiting && bulkhead.maxWait < Infinity)
+      this.timer = clock.setTimer(bindContext(rejectCall), bulkhead.maxWait)
   }
 
   // The retry loop
@@ -334,9 +346,11 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
    * Handles the outcome of the current attempt, which ended at `endedAt`, or just now where that is undefined. Returns true
    * where the next attempt starts now.
    */
-  private handleResult(threw: boolean, result: unknown, endedAt?: number): boolean {
+  private handleResult(threw: boolean, outcome: unknown, endedAt?: number): boolean {
     const { executor, members } = this
     if (this.isEnded) return false
+    const isStopped = threw && isStopRetrying(outcome)
+    const result = isStopped ? unwrapStopRetrying(outcome) : outcome
     const isFailure = threw || this.isUnwantedValue(result)
     if (!isFailure && members === undefined) return this.succeed(result as T)
     const known = isFailure || hasStatus(result) ? executor.classify(result, threw) : undefined
@@ -349,7 +363,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     if (this.isEnded) return false // a listener aborted the call
     this.recordFailure(threw, result, known)
     if (threw && endedAt !== undefined && endedAt >= this.totalDeadline) return this.stop('deadline')
-    if (threw && !this.isRetryAllowed(result, known as Classification, isMemberFault))
+    if (isStopped || (threw && !this.isRetryAllowed(result, known as Classification, isMemberFault)))
       return this.stop('not_retryable')
     // A rate-limited member gets time to recover while the call is sent to another one.
     const canFailOver = known?.kind === 'rate_limited' && members?.hasUntriedMember()
@@ -646,12 +660,14 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     return pool === undefined ? undefined : (this.members?.select() ?? false)
   }
 
-  onHedgeFailed(run: AttemptRun, error: unknown): { known: Classification; shouldHedge: boolean } {
+  onHedgeFailed(run: AttemptRun, outcome: unknown): { known: Classification; shouldHedge: boolean } {
+    const error = unwrapStopRetrying(outcome)
     const known = this.executor.classify(error, true)
     const isMemberFault = this.members?.recordOutcome(run, true, error, known, undefined) ?? false
     const mustWait =
       known.retryAfter !== undefined && this.policy.respectRetryAfter && this.members === undefined
-    return { known, shouldHedge: this.isRetryAllowed(error, known, isMemberFault) && !mustWait }
+    const shouldHedge = this.isRetryAllowed(error, known, isMemberFault) && !mustWait
+    return { known, shouldHedge: shouldHedge && !isStopRetrying(outcome) }
   }
 
   recordHedge(run: AttemptRun, error: unknown, known: Classification): void {

@@ -3,6 +3,7 @@ import type { AttemptContext } from '../attempt/attempt.js'
 import { approximateStartTime } from '../clock.js'
 import { createDeferred, type Deferred } from '../deferred.js'
 import type { Member } from '../pool/members/member.js'
+import { unwrapStopRetrying } from '../retry/stop-retrying.js'
 import { sessionSequence } from '../session/session.js'
 import type { DeadlineEntry, DeadlineQueue } from '../timeout/deadline-queue.js'
 import { Execution, type GuardedFunction } from './execution.js'
@@ -106,7 +107,7 @@ export class FirstAttempt<T> implements Deferred<T>, DeadlineEntry {
     if (this.isEnded) return
     const execution = this.createExecution()
     if (execution !== undefined) execution.onAttemptSettled(1, true, error)
-    else this.reject(error)
+    else this.reject(unwrapStopRetrying(error))
   }
 
   /** Creates the execution that continues this attempt and settles its promise. */

@@ -9,6 +9,7 @@ import { FirstAttempt, type FirstAttemptTracker } from '../execution/first-attem
 import { formatInstance, INSPECT, type Inspect } from '../inspect.js'
 import { Listeners } from '../listeners.js'
 import { reportOnce } from '../report.js'
+import { unwrapStopRetrying } from '../retry/stop-retrying.js'
 import { sessionSequence } from '../session/session.js'
 import { DeadlineQueue } from '../timeout/deadline-queue.js'
 import type { GuardEvent } from './events.js'
@@ -153,7 +154,7 @@ export class GuardExecutor implements Omit<Guard, 'wrap'>, Executor {
     const startedAt = approximateStartTime(this.settings.clock)
     const sequence = sessionSequence()
     const result = callFunction<T>(fn, self, argCount, a, b, c, context)
-    if (!this.settings.enabled) return result
+    if (!this.settings.enabled) return result.catch(throwUnwrapped)
     return result.then<T, T>(this.ignoresSuccess ? undefined : this.countSuccess(epoch), (error) => {
       const args = argumentsOf(argCount, a, b, c)
       const execution = new Execution<T>(this, fn, self, args, this.settings.retry, undefined)
@@ -285,6 +286,10 @@ function callFunction<T>(
     returned = Promise.reject(error)
   }
   return (returned instanceof Promise ? returned : Promise.resolve(returned)) as Promise<T>
+}
+
+const throwUnwrapped = (error: unknown): never => {
+  throw unwrapStopRetrying(error)
 }
 
 const argumentsOf = (count: number, a: unknown, b: unknown, c: unknown): unknown[] | undefined =>

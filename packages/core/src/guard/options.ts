@@ -111,7 +111,11 @@ const KEYED_BREAKER_OPTIONS: OptionSpec = {
   maxKeys: [10_000, positiveInteger],
 }
 
-const BULKHEAD_OPTIONS: OptionSpec = { limit: [undefined, positiveInteger], queue: [0, nonNegativeInteger] }
+const BULKHEAD_OPTIONS: OptionSpec = {
+  limit: [undefined, positiveInteger],
+  queue: [0, nonNegativeInteger],
+  maxWait: [Number.POSITIVE_INFINITY, nonNegativeDuration],
+}
 const HEDGE_OPTIONS: OptionSpec = { delay: [undefined, nonNegativeDuration], max: [1, positiveInteger] }
 
 /**
@@ -145,7 +149,7 @@ export function parseGuardOptions(input: GuardOptions<unknown>): GuardSettings {
     keyed: undefined,
     ...breakers,
     ...timeouts,
-    bulkhead: bulkheadOptions && new Bulkhead(bulkheadOptions.limit, bulkheadOptions.queue),
+    bulkhead: bulkheadOptions && createBulkhead(bulkheadOptions),
     hedge: hedgeOptions,
   }
 }
@@ -165,6 +169,9 @@ function safeRandom(random: Random): Random {
     }
   }
 }
+
+const createBulkhead = ({ limit, queue, maxWait }: Filled<BulkheadOptions>): Bulkhead =>
+  new Bulkhead(limit, queue, maxWait as number)
 
 /** Checks options of which one, `name`, is required. */
 function parseRequired<T extends object>(

@@ -4,6 +4,7 @@ import type { Classification } from '../classify/index.js'
 import type { Clock } from '../clock.js'
 import type { Duration } from '../duration.js'
 import type { Selection } from '../pool/members/member-pool.js'
+import { isStopRetrying, unwrapStopRetrying } from '../retry/stop-retrying.js'
 
 /** When an attempt that has not settled gets another parallel call. */
 export interface HedgeOptions {
@@ -151,10 +152,10 @@ export class HedgedAttempt {
     const { known, shouldHedge } = this.host.onHedgeFailed(run, error)
     if (shouldHedge) this.startNextHedge()
     else this.callsLeft = 0
-    if (this.running.size > 0) this.host.recordHedge(run, error, known)
+    if (this.running.size > 0 && !isStopRetrying(error)) this.host.recordHedge(run, error, known)
     else {
       this.promote(run)
-      this.finish(error, false)
+      this.finish(unwrapStopRetrying(error), false)
       this.reject(error)
     }
   }

@@ -216,3 +216,64 @@ const settledFns = new Set<number>()
 async function flush(): Promise<void> {
   for (let i = 0; i < 12; i++) await Promise.resolve()
 }
+
+describe('maxWait of a bulkhead', () => {
+  const full = { error: { code: 'BULKHEAD_FULL' } }
+
+  it('rejects a queued call after that time, and frees its place in the queue', async () => {
+    const clock = fakeClock()
+    const { fn, calls } = byHand()
+    const only = guard({ clock, retry: false, bulkhead: { limit: 1, queue: 1, maxWait: '100ms' } })
+    const running = only.run(fn)
+    const waiting = settle(only.run(fn))
+    await clock.advance(99)
+    expect(await settle(only.run(fn)), 'the queue is full').toMatchObject(full)
+    await clock.advance(1)
+    expect(await waiting).toMatchObject(full)
+    const next = only.run(fn)
+    calls[0]?.resolve(1)
+    expect(await running).toBe(1)
+    await clock.advance(0)
+    calls[1]?.resolve(2)
+    expect(await next).toBe(2)
+    expect(calls).toHaveLength(2)
+  })
+
+  it('does not limit a call that got its slot in time', async () => {
+    const clock = fakeClock()
+    const { fn, calls } = byHand()
+    const only = guard({ clock, retry: false, bulkhead: { limit: 1, queue: 1, maxWait: 100 } })
+    const running = only.run(fn)
+    const waiting = only.run(fn)
+    await clock.advance(50)
+    calls[0]?.resolve(1)
+    await running
+    await clock.advance(10_000)
+    calls[1]?.resolve(2)
+    expect(await waiting).toBe(2)
+  })
+
+  it('never queues where it is 0', async () => {
+    const { fn, calls } = byHand()
+    const only = guard({ retry: false, bulkhead: { limit: 1, queue: 5, maxWait: 0 } })
+    const running = only.run(fn)
+    expect(await settle(only.run(fn))).toMatchObject(full)
+    calls[0]?.resolve(1)
+    expect(await running).toBe(1)
+  })
+
+  it('leaves no timer and no waiter behind where the caller aborts first', async () => {
+    const clock = fakeClock()
+    const { fn, calls } = byHand()
+    const only = guard({ clock, retry: false, bulkhead: { limit: 1, queue: 1, maxWait: 100 } })
+    const running = only.run(fn)
+    const controller = new AbortController()
+    const waiting = settle(only.run(fn, { signal: controller.signal }))
+    controller.abort(new Error('left'))
+    expect(await waiting).toMatchObject({ error: { message: 'left' } })
+    await clock.advance(100)
+    calls[0]?.resolve(1)
+    expect(await running).toBe(1)
+    expect(calls).toHaveLength(1)
+  })
+})

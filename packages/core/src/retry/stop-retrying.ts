@@ -1,0 +1,42 @@
+const BRAND = Symbol.for('holdfast.stop-retrying')
+
+/** The error that {@link stopRetrying} returns. Guards throw its cause instead. */
+class StopRetryingError extends Error {
+  override readonly name = 'StopRetryingError'
+  readonly [BRAND] = true
+}
+
+/**
+ * Returns an error that ends the call of the innermost guard when it is thrown: the call is not retried and rejects with
+ * `error` itself, whatever its class. Breaker and classification see `error`. An outer guard sees `error` too and can retry it.
+ * Outside of a guard the returned error is an Error with `error` as its cause.
+ *
+ * @example
+ * ```ts
+ * import { guard, stopRetrying } from 'holdfast'
+ *
+ * let calls = 0
+ * const error = await guard({ retry: { maxAttempts: 5, backoffType: 'immediate' } })
+ *   .run(async () => {
+ *     calls++
+ *     throw stopRetrying(new Error('the account is closed'))
+ *   })
+ *   .catch((thrown) => thrown)
+ * error.message // => 'the account is closed'
+ * calls // => 1
+ * ```
+ */
+export function stopRetrying(error: unknown): Error {
+  return new StopRetryingError('retries were stopped by stopRetrying', { cause: error })
+}
+
+/** Whether an error comes from {@link stopRetrying}, also that of another installation of this package. */
+export const isStopRetrying = (error: unknown): error is Error =>
+  typeof error === 'object' && error !== null && BRAND in error
+
+/** The error that was passed to {@link stopRetrying}, or the same error where it comes from elsewhere. */
+export function unwrapStopRetrying(error: unknown): unknown {
+  let unwrapped = error
+  while (isStopRetrying(unwrapped)) unwrapped = unwrapped.cause
+  return unwrapped
+}
