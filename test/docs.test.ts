@@ -14,9 +14,9 @@ mkdirSync(join(root, '.cache'), { recursive: true })
 const folder = mkdtempSync(join(root, '.cache/docs-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** The READMEs send requests to this origin. Here a local server answers them: 503, 503, 200, for each path. */
+/** The READMEs and the home page send requests to this origin. Here a local server answers them: 503, 503, 200, for each path. */
 const ORIGIN = 'https://api.example.com'
-const READMES = /^(packages\/\w+\/)?README\.md$/
+const READMES = /^((packages\/\w+\/)?README|docs\/index)\.md$/
 
 const requests = new Map<string, number>()
 const service = createServer(({ url = '/' }, response) => {

@@ -42,8 +42,10 @@ export default defineConfig({
   lang: 'en',
   cleanUrls: true,
   cacheDir: '../.cache/vitepress',
-  srcExclude: ['README.md'],
+  rewrites: { 'README.md': 'pages.md' },
   head: [['link', { rel: 'icon', type: 'image/svg+xml', href: '/logo.svg' }]],
+  // The search index is one file.
+  vite: { build: { chunkSizeWarningLimit: 4000 } },
   markdown: { config: repositoryLinks, anchor: { slugify } },
   buildEnd({ outDir }) {
     for (const folder of DOWNLOADS)

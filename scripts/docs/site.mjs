@@ -44,9 +44,10 @@ export function pagesBelow(folder = 'docs') {
     .toSorted()
 }
 
-/** @param {string} file @returns {string} the path of a page on the site */
+/** @param {string} file @returns {string} the path of a page on the site; docs/README.md is the page `/pages` */
 export const siteLinkOf = (file) =>
   file
+    .replace(/^docs\/README\.md$/, 'docs/pages.md')
     .replace(/^docs/, '')
     .replace(/\.md$/, '')
     .replace(/(^|\/)index$/, '$1')
@@ -94,7 +95,7 @@ export function sidebar() {
     .filter((file) => /^docs\/[^/]+\/index\.md$/.test(file))
     .map((file) => dirname(file))
   /** @type {Item[]} */
-  const home = [{ text: 'All pages', link: '/' }]
+  const home = [{ text: 'All pages', link: '/pages' }]
   return Object.fromEntries([
     ...folders.map((folder) => [
       `${siteLinkOf(folder)}/`,
@@ -150,14 +151,14 @@ export const sourceOf = (page) =>
 export function resolveLink(source, href) {
   if (/^([a-z]+:|\/\/|#)/i.test(href)) return undefined
   const [path = '', hash = ''] = href.split('#')
-  const given = decodeURI(path)
+  const given = path === '/pages' ? '/README.md' : decodeURI(path)
   const file = given.startsWith('/')
     ? posix.join('docs', given)
     : posix.join(posix.dirname(source), given).replace(/\/$/, '')
   const candidates = [file, `${file}.md`, posix.join(file, 'index.md'), posix.join(file, 'README.md')]
   const found = candidates.find((each) => isFile(join(root, each))) ?? file
   const anchor = hash === '' ? '' : `#${hash}`
-  if (found === 'README.md' || found === 'docs/README.md') return { file: found, page: '/', anchor }
+  if (found === 'README.md') return { file: found, page: '/', anchor }
   if (found.startsWith('docs/') && found.endsWith('.md'))
     return { file: found, page: siteLinkOf(found), anchor }
   const isShown = projectFiles().includes(found)
