@@ -26,8 +26,8 @@ export interface JournalTable<S extends z.ZodType, F> {
   readonly recordFilter: RecordFilter<CamelCased<S>, F>
   /** Columns with the distinct values of the records in a row. */
   readonly columns: readonly string[]
-  /** The values of a record, in the order of the columns. */
-  values(record: CamelCased<S>): readonly (string | null | undefined)[]
+  /** Adds the values of a record to the sets of the columns. */
+  addValues(record: CamelCased<S>, sets: readonly Set<string>[]): void
   /** A column before those, with the greatest value of the records in a row. */
   readonly greatest?: { readonly column: string; of(record: CamelCased<S>): string } | undefined
   conditions(filter: F): SqlCondition[]
@@ -57,7 +57,12 @@ function createTable<S extends z.ZodType, F>(
     text,
     recordFilter: createRecordFilter(journal),
     columns: columns.map(({ plural }) => plural),
-    values: (record) => columns.map(({ value }) => toText(value(record))),
+    addValues(record, sets) {
+      for (let i = 0; i < sets.length; i++) {
+        const value = toText(columns[i]?.value(record))
+        if (typeof value === 'string') sets[i]?.add(value)
+      }
+    },
     greatest: sortedId && { column: sortedId.greatest, of: sortedId.value },
     conditions(filter) {
       const conditions = columns.flatMap(({ plural, expected }) => {

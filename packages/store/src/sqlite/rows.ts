@@ -64,7 +64,7 @@ export class RowDraft<S extends z.ZodType> {
   }
 
   add(record: CamelCased<S>): void {
-    const { recordFilter, greatest, values } = this.table
+    const { recordFilter, greatest } = this.table
     try {
       this.texts.push(this.write(record))
     } catch (error) {
@@ -81,11 +81,7 @@ export class RowDraft<S extends z.ZodType> {
       const value = greatest.of(record)
       if (value > this.greatest) this.greatest = value
     }
-    const stored = values(record)
-    for (let i = 0; i < stored.length; i++) {
-      const value = stored[i]
-      if (typeof value === 'string') this.sets[i]?.add(value)
-    }
+    this.table.addValues(record, this.sets)
     if (++this.entries < MAX_RECORDS_PER_ROW) return
     this.isFull = true
     this.finishedValues = this.createValues()
