@@ -12,7 +12,7 @@ const allowed = new Map([
   ['runtime', ['holdfast', '@holdfast/records', '@holdfast/store', '@holdfast/config', '@holdfast/fleet']],
   ['proxy', ['holdfast']],
   // The page draws waits as the engine computes them, and takes the types of records and responses from the runtime and the server.
-  ['dashboard', ['holdfast', '@holdfast/runtime', '@holdfast/server']],
+  ['dashboard', ['holdfast', '@holdfast/records', '@holdfast/runtime', '@holdfast/server']],
   ['server', ['holdfast', '@holdfast/runtime', '@holdfast/proxy', '@holdfast/config']],
 ])
 

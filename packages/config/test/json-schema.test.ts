@@ -38,7 +38,7 @@ test('unknown keys are refused, and durations are numbers or texts with a unit',
   const policy = schema.properties?.policies?.additionalProperties as Node
   expect(policy.additionalProperties).toBe(false)
   expect(policy.properties?.base_delay).toEqual({
-    description: 'The delay before the first retry. Default 1 second.',
+    description: "The delay before the first retry. In seconds, or a text such as '500ms'. Default 1 second.",
     anyOf: [
       { type: 'number', minimum: 0 },
       { type: 'string', pattern: '^\\d+(\\.\\d+)?(ms|s|m|h|d)$' },

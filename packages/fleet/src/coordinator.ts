@@ -1,4 +1,4 @@
-import type { RuntimeContext } from '@holdfast/config'
+import { CONFIG_DEFAULTS, type RuntimeContext } from '@holdfast/config'
 import { type RetryEvent, ThrottledWarnings } from '@holdfast/records'
 import type { CircuitBreaker, RetryBudgetOptions } from 'holdfast'
 import { EjectedMembers } from './ejected-members.js'
@@ -14,7 +14,7 @@ import type { ShareOptions } from './shared-settings.js'
 import { setUnrefTimer } from './unref-timer.js'
 
 /** The heartbeat interval of a node for which none is configured. */
-export const HEARTBEAT_MS = 2000
+export const HEARTBEAT_MS = CONFIG_DEFAULTS.node.heartbeat
 
 /** How long `open` waits for Redis before the node starts without it. */
 const CONNECT_WAIT_MS = 1000

@@ -1,30 +1,21 @@
+import type { BreakerEntry } from '@holdfast/config'
 import type { CircuitBreaker } from 'holdfast'
+import { BREAKER_DEFAULTS } from 'holdfast/internal'
 
 /** How a breaker is shared. */
 export interface ShareOptions {
   /** Which state nodes share. */
-  share: 'none' | 'state' | 'counts' | 'quorum'
+  share: NonNullable<BreakerEntry['share']>
   /** The fraction of nodes that must agree, for `quorum`. */
   quorum: number
   /** How many calls in the window give a node a vote. */
   minimumCalls: number
 }
 
-const SHARED_FIELDS = [
-  'failureThreshold',
-  'windowType',
-  'windowDuration',
-  'failureRate',
-  'slowCallDuration',
-  'slowCallRate',
-  'timeoutDuration',
-  'timeoutMultiplier',
-  'maxTimeoutDuration',
-  'successThreshold',
-  'halfOpenMax',
-  'probeLease',
-  'adaptive',
-] as const
+const { id: _, clock: __, failureOn: ___, minimumCalls: ____, ...sharedSettings } = BREAKER_DEFAULTS
+
+/** Every setting of a breaker except its name, its clock, its matchers, which can be functions, and the minimum for a vote. */
+const SHARED_FIELDS = Object.keys(sharedSettings) as (keyof typeof sharedSettings)[]
 
 /** The settings that two nodes must have in common to decide together, as text. */
 export function serializeSettings({ settings }: CircuitBreaker, options: ShareOptions): string {

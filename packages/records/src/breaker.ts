@@ -1,3 +1,4 @@
+import { WINDOW_TYPES } from 'holdfast/internal'
 import { z } from 'zod'
 import { type CamelCased, createCodec } from './codec/case-codec.js'
 import { describeFields } from './codec/describe-fields.js'
@@ -26,7 +27,7 @@ export const breakerSchema = describeFields(
     success_count: nonNegativeIntegerField(),
     failure_threshold: positiveIntegerField(),
     success_threshold: positiveIntegerField(),
-    window_type: z.enum(['rolling', 'consecutive', 'rate']),
+    window_type: z.enum(WINDOW_TYPES),
     window_duration: durationSeconds().nullish(),
     timeout_duration: durationSeconds(),
     next_test_time: timestamp().nullish(),

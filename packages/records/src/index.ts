@@ -6,7 +6,14 @@ export {
   type CircuitBreakerEvent,
   type CircuitBreakerState,
 } from './breaker.js'
-export { type CamelCased, type Codec, camelKey, createCodec, snakeKey } from './codec/case-codec.js'
+export {
+  type CamelCased,
+  type Codec,
+  camelKey,
+  createCodec,
+  type SnakeCase,
+  snakeKey,
+} from './codec/case-codec.js'
 export { expandDeltas, type TextCodec } from './codec/json-writer.js'
 export {
   durationSeconds,
@@ -85,6 +92,7 @@ export {
   type policySchema,
   type RetryPolicy,
 } from './policy.js'
+export { POLICY_FIELDS, type PolicyField, type PolicyFieldKind, type PolicyPart } from './policy-fields.js'
 export { errorMessageOf, errorStackOf, errorTypeOf, summarizeError } from './redact/error-summary.js'
 export { patternProblem } from './redact/patterns.js'
 export { makeRedactor, type RedactOptions } from './redact/redact.js'

@@ -1,3 +1,4 @@
+import { BACKOFF_TYPES, JITTER_TYPES } from 'holdfast/internal'
 import { z } from 'zod'
 import { type CamelCased, createCodec } from './codec/case-codec.js'
 import {
@@ -6,53 +7,75 @@ import {
   nonNegativeIntegerField,
   positiveIntegerField,
 } from './codec/record-fields.js'
+import { POLICY_FIELDS, type PolicyFieldKind } from './policy-fields.js'
 
 /** How delays grow from one retry to the next. */
-export const backoffType = z.enum(['exponential', 'linear', 'fixed', 'immediate', 'fibonacci'])
+export const backoffType = z.enum(BACKOFF_TYPES)
 
 /** How delays are randomized. */
-export const jitterType = z.enum(['none', 'full', 'equal', 'decorrelated', 'proportional', 'additive'])
+export const jitterType = z.enum(JITTER_TYPES)
+
+/** The schema of each kind of field in a record. */
+const SCHEMA_BY_KIND = {
+  text: () => z.string(),
+  name: () => z.string(),
+  flag: () => z.boolean(),
+  attempts: countOrInfinity,
+  duration: durationSeconds,
+  positiveDuration: durationSeconds,
+  timeout: durationSeconds,
+  fraction: () => z.number().min(0).max(1),
+  factor: () => z.number().min(1),
+  number: () => z.number().min(0),
+  count: positiveIntegerField,
+  countFromZero: nonNegativeIntegerField,
+  backoff: () => backoffType,
+  jitter: () => jitterType,
+  matchers: () => z.array(z.string()),
+  statuses: () => z.array(z.int()),
+} satisfies Record<PolicyFieldKind, () => z.ZodType>
+
+type Kinds = typeof SCHEMA_BY_KIND
+
+/** The schema of a field: that of its kind, or an object of the schemas of its parts. */
+type ValueSchema<F> = F extends { readonly fields: infer Parts }
+  ? z.ZodObject<RecordShape<Parts>>
+  : F extends { readonly kind: infer Kind extends keyof Kinds }
+    ? ReturnType<Kinds[Kind]>
+    : never
+
+type FieldSchema<F> = F extends { readonly nullable: true }
+  ? z.ZodOptional<z.ZodNullable<ValueSchema<F>>>
+  : F extends { readonly optional: true }
+    ? z.ZodOptional<ValueSchema<F>>
+    : ValueSchema<F>
+
+type RecordShape<Fields> = { -readonly [Name in keyof Fields]: FieldSchema<Fields[Name]> }
+
+interface AnyField {
+  readonly kind?: keyof Kinds
+  readonly fields?: { readonly [name: string]: AnyField }
+  readonly optional?: true
+  readonly nullable?: true
+}
+
+function fieldSchema({ kind = 'text', fields, optional, nullable }: AnyField): z.ZodType {
+  const schema = fields === undefined ? SCHEMA_BY_KIND[kind]() : z.object(recordShape(fields))
+  return nullable ? schema.nullish() : optional ? schema.optional() : schema
+}
+
+const recordShape = <Fields extends { readonly [name: string]: AnyField }>(
+  fields: Fields,
+): RecordShape<Fields> =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [name, fieldSchema(field)]),
+  ) as unknown as RecordShape<Fields>
 
 /** A policy with all fields, in the spelling of the wire. */
 export const policySchema = z.object({
   schema: z.string().optional().describe('The version of the record format.'),
   id: z.string().min(1).describe('The id of the policy.'),
-  name: z.string(),
-  description: z.string().nullish(),
-  enabled: z.boolean(),
-  max_attempts: countOrInfinity(),
-  backoff_type: backoffType,
-  base_delay: durationSeconds(),
-  multiplier: z.number().min(1),
-  max_delay: durationSeconds(),
-  jitter_type: jitterType,
-  jitter_amount: z.number().min(0).max(1),
-  jitter_min: durationSeconds(),
-  jitter_max: durationSeconds(),
-  retryable_exceptions: z.array(z.string()).nullish(),
-  abort_exceptions: z.array(z.string()).nullish(),
-  retry_status_codes: z.array(z.int()).nullish(),
-  respect_retry_after: z.boolean(),
-  max_retry_after: durationSeconds(),
-  attempt_timeout: durationSeconds().nullish(),
-  total_timeout: durationSeconds().nullish(),
-  retry_non_idempotent: z.boolean(),
-  enable_circuit_breaker: z.boolean(),
-  circuit_breaker_threshold: positiveIntegerField(),
-  circuit_breaker_timeout: durationSeconds(),
-  circuit_breaker: z.string().nullish(),
-  bulkhead: z.object({ limit: positiveIntegerField(), queue: nonNegativeIntegerField() }).nullish(),
-  hedge: z.object({ delay: durationSeconds(), max: positiveIntegerField() }).nullish(),
-  budget: z
-    .object({
-      ratio: z.number().min(0),
-      reserve_per_second: z.number().min(0),
-      window: durationSeconds(),
-      shared: z.boolean().optional(),
-    })
-    .nullish(),
-  dead_letter: z.boolean(),
-  shadow: z.boolean(),
+  ...recordShape(POLICY_FIELDS),
 })
 
 /** A retry policy with all fields; durations are in milliseconds. */

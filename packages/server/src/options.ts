@@ -1,3 +1,4 @@
+import { CONFIG_DEFAULTS } from '@holdfast/config'
 import type { Logger } from '@holdfast/runtime'
 import type { Duration } from 'holdfast'
 import { type Clock, HoldfastError } from 'holdfast'
@@ -47,7 +48,7 @@ const integerFrom = (least: number) =>
     .min(least, `expected a whole number from ${least}`)
 
 const optionsSchema = z.strictObject({
-  host: z.string().min(1, 'expected a name or an address').default('127.0.0.1'),
+  host: z.string().min(1, 'expected a name or an address').default(CONFIG_DEFAULTS.server.host),
   allowedHosts: z.array(z.string()).readonly().default([]),
   maxBody: integerFrom(1024).default(1_048_576),
   heartbeat: z

@@ -1,4 +1,4 @@
-import { DAY_MS } from '@holdfast/records'
+import { CONFIG_DEFAULTS } from '../defaults.js'
 
 /** The options under `dead_letters`. They are read for every entry, so that a reload takes effect at once. */
 export interface DeadLetterOptions {
@@ -24,10 +24,6 @@ export interface DeadLetterOptions {
 
 /** The default options. */
 export const DEAD_LETTER_DEFAULTS: DeadLetterOptions = Object.freeze({
-  enabled: true,
+  ...CONFIG_DEFAULTS.deadLetters,
   skipKinds: Object.freeze([]),
-  maxEntries: 100_000,
-  maxAge: 30 * DAY_MS,
-  maxPayload: 1_048_576,
-  whenFull: 'report',
 })

@@ -1,4 +1,4 @@
-import type { RetryPolicy } from '@holdfast/records'
+import { camelKey, POLICY_FIELDS, type RetryPolicy } from '@holdfast/records'
 import { BUILT_IN_POLICIES } from '../schema/built-in-policies.js'
 import type { Layer } from '../schema/layer.js'
 import { type Config, type PolicyEntry, policyEntryCodec } from '../schema/schema.js'
@@ -34,27 +34,24 @@ export interface ResolvedPolicy {
   readonly origins: { readonly [field: string]: FieldOrigin }
 }
 
+interface AnyField {
+  readonly default?: unknown
+  readonly nullable?: true
+  readonly fields?: { readonly [name: string]: AnyField }
+}
+
+const FIELDS = Object.entries(POLICY_FIELDS as { readonly [name: string]: AnyField })
+
+/** The default values of fields, by their name in TypeScript. */
+const defaultValues = (fields: readonly (readonly [name: string, field: AnyField])[]): object =>
+  Object.freeze(
+    Object.fromEntries(
+      fields.flatMap(([name, field]) => ('default' in field ? [[camelKey(name), field.default]] : [])),
+    ),
+  )
+
 /** The default values of policies. */
-export const POLICY_DEFAULTS = Object.freeze({
-  enabled: true,
-  maxAttempts: 3,
-  backoffType: 'exponential',
-  baseDelay: 1000,
-  multiplier: 2,
-  maxDelay: 30_000,
-  jitterType: 'none',
-  jitterAmount: 0.1,
-  jitterMin: 0,
-  jitterMax: 0,
-  respectRetryAfter: true,
-  maxRetryAfter: 60_000,
-  retryNonIdempotent: false,
-  enableCircuitBreaker: false,
-  circuitBreakerThreshold: 5,
-  circuitBreakerTimeout: 60_000,
-  deadLetter: true,
-  shadow: false,
-} satisfies Partial<RetryPolicy>)
+export const POLICY_DEFAULTS = defaultValues(FIELDS) as Partial<RetryPolicy>
 
 /** A config and the locations of its values. */
 export interface PolicySource {
@@ -149,11 +146,11 @@ const createOrigin = (origin: Origin, where: string | undefined): FieldOrigin =>
 const isVariableOrigin = (where: string): boolean => /^[A-Z0-9_]+$/.test(where)
 
 /** The default values of nested settings. */
-const PART_DEFAULTS: { readonly [field: string]: object } = {
-  bulkhead: { queue: 0 },
-  hedge: { max: 1 },
-  budget: { ratio: 0.2, reservePerSecond: 10, window: 10_000 },
-}
+const PART_DEFAULTS: { readonly [field: string]: object } = Object.fromEntries(
+  FIELDS.flatMap(([name, { fields }]) =>
+    fields === undefined ? [] : [[camelKey(name), defaultValues(Object.entries(fields))]],
+  ),
+)
 
 /** Completes a policy. Null and infinite timeouts mean no limit. */
 function fillDefaults(values: Record<string, unknown>): RetryPolicy {
@@ -166,18 +163,7 @@ function fillDefaults(values: Record<string, unknown>): RetryPolicy {
 }
 
 /** The fields that a policy can omit. */
-const OPTIONAL_FIELDS = [
-  'description',
-  'retryableExceptions',
-  'abortExceptions',
-  'retryStatusCodes',
-  'attemptTimeout',
-  'totalTimeout',
-  'circuitBreaker',
-  'bulkhead',
-  'hedge',
-  'budget',
-]
+const OPTIONAL_FIELDS = FIELDS.flatMap(([name, { nullable }]) => (nullable ? [camelKey(name)] : []))
 
 /** Two fields of a policy that contradict each other. */
 export interface FieldConflict {

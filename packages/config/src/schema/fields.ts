@@ -17,6 +17,8 @@ export interface FieldInfo {
   readonly expectedInCode?: string
   /** Whether the value must never be shown. */
   readonly isSecret?: boolean
+  /** The unit of the value, as a sentence for the description. */
+  readonly unit?: string
   /** The JSON Schema of the field, where it cannot be derived from the check. */
   readonly jsonSchema?: object
 }
@@ -34,20 +36,56 @@ function withInfo<S extends z.ZodType>(
   return schema
 }
 
-/** A required key. */
-export function requiredKey<S extends z.ZodType>(schema: S, description: string): S {
-  z.globalRegistry.add(schema, { description })
+/** Registers the description of a key: its meaning, the unit of its value and its default, each a sentence. */
+function describeKey<S extends z.ZodType>(schema: S, meaning: string, defaultSentence?: string): S {
+  const sentences = [meaning, fieldInfo.get(schema as never)?.unit, defaultSentence]
+  z.globalRegistry.add(schema, { description: sentences.filter(Boolean).join(' ') })
   return schema
 }
 
-/** An optional key. */
-export const optionalKey = <S extends z.ZodType>(schema: S, description: string): z.ZodOptional<S> =>
-  requiredKey(schema, description).optional() as z.ZodOptional<S>
+/** A required key. */
+export const requiredKey = <S extends z.ZodType>(schema: S, meaning: string): S =>
+  describeKey(schema, meaning)
+
+/** An optional key with its default value, if there is one; that of a duration is in milliseconds. */
+export const optionalKey = <S extends z.ZodType>(
+  schema: S,
+  meaning: string,
+  defaultValue?: unknown,
+): z.ZodOptional<S> =>
+  describeKey(
+    schema,
+    meaning,
+    defaultValue === undefined ? undefined : `Default ${formatDefault(schema, defaultValue)}.`,
+  ).optional() as z.ZodOptional<S>
+
+/** An optional key whose absence is described in words. */
+export const absentKey = <S extends z.ZodType>(
+  schema: S,
+  meaning: string,
+  absent: string,
+): z.ZodOptional<S> => describeKey(schema, meaning, `Default: ${absent}.`).optional() as z.ZodOptional<S>
 
 /** An optional key that can also be null, which means that there is no value. */
-export const nullableKey = <S extends z.ZodType>(schema: S, description: string) =>
-  requiredKey(schema, description).nullish()
+export const nullableKey = <S extends z.ZodType>(schema: S, meaning: string, absent?: string) =>
+  describeKey(schema, meaning, absent && `Default: ${absent}.`).nullish()
 
+const formatDefault = (schema: z.ZodType, value: unknown): string =>
+  fieldInfo.get(schema as never)?.unit === DURATION_UNIT ? formatDuration(value as number) : String(value)
+
+const TIME_UNITS = [
+  ['day', 86_400_000],
+  ['second', 1000],
+] as const
+
+/** Formats a duration for people: `30 days`, `1 second`, `0.5 seconds`. */
+function formatDuration(ms: number): string {
+  const [name, size] = TIME_UNITS.find(([, unit]) => ms >= unit) ?? (['second', 1000] as const)
+  const count = ms / size
+  return `${count} ${name}${count === 1 ? '' : 's'}`
+}
+
+const DURATION_UNIT = "In seconds, or a text such as '500ms'."
 const DURATION_EXAMPLES = "'500ms', '30s', '5m', '24h', '30d'"
 const DURATION_PATTERN = /^\d+(\.\d+)?(ms|s|m|h|d)$/
 
@@ -81,7 +119,7 @@ export const duration = () => {
       encode: toSeconds,
     }),
     takesText,
-    { expectedInCode: inCode, jsonSchema: DURATION_JSON },
+    { expectedInCode: inCode, jsonSchema: DURATION_JSON, unit: DURATION_UNIT },
   )
 }
 
@@ -96,7 +134,7 @@ export const positiveDuration = () => {
       encode: toSeconds,
     }),
     takesText,
-    { expectedInCode: inCode, jsonSchema: DURATION_JSON },
+    { expectedInCode: inCode, jsonSchema: DURATION_JSON, unit: DURATION_UNIT },
   )
 }
 
@@ -112,7 +150,7 @@ export const networkTimeout = () => {
       encode: toSeconds,
     }),
     takesText,
-    { expectedInCode: inCode, jsonSchema: DURATION_JSON },
+    { expectedInCode: inCode, jsonSchema: DURATION_JSON, unit: DURATION_UNIT },
   )
 }
 
@@ -137,7 +175,11 @@ export const timeoutDuration = () => {
       },
     ),
     takesText.replace('Infinity', '.inf (Infinity in JSON)'),
-    { expectedInCode: inCode, jsonSchema: { anyOf: [...DURATION_JSON.anyOf, { const: INFINITY_WORD }] } },
+    {
+      expectedInCode: inCode,
+      jsonSchema: { anyOf: [...DURATION_JSON.anyOf, { const: INFINITY_WORD }] },
+      unit: DURATION_UNIT,
+    },
   )
 }
 

@@ -1,6 +1,6 @@
 import { type CamelCased, createCodec } from '@holdfast/records'
 import { booleanValue, optionalKey } from './fields.js'
-import { memberSchema } from './sections.js'
+import { memberSchema } from './pools.js'
 
 /**
  * A change of a pool member. With a url it defines the member completely, whatever the file has under this id; without one

@@ -1,20 +1,16 @@
 import { type CamelCased, createCodec } from '@holdfast/records'
 import { z } from 'zod'
 import { CURRENT_VERSION } from '../version.js'
+import { breakerEntrySchema } from './breaker.js'
 import { booleanValue, nonEmptyString, optionalKey, requiredKey, storeUrl, versionString } from './fields.js'
 import { defaultsSchema, policyEntrySchema } from './policy.js'
-import {
-  breakerEntrySchema,
-  deadLettersSchema,
-  errorKindsSchema,
-  poolSchema,
-  sectionsShape,
-} from './sections.js'
+import { poolSchema } from './pools.js'
+import { deadLettersSchema, errorKindsSchema, sectionsShape } from './sections.js'
 
 /** The schema of the config file, with the keys of the file. */
 export const configSchema = z.strictObject({
   version: requiredKey(versionString(), `The version of the config format: "${CURRENT_VERSION}".`),
-  debug: optionalKey(booleanValue(), 'Includes stack traces in logs, records and responses. Default false.'),
+  debug: optionalKey(booleanValue(), 'Includes stack traces in logs, records and responses.', false),
   global_defaults: optionalKey(
     defaultsSchema,
     'Default values of all policies. A value in a policy takes precedence.',
@@ -34,7 +30,8 @@ export const configSchema = z.strictObject({
       z.strictObject({
         enabled: optionalKey(
           booleanValue(),
-          'False disables all policies for the calls of the subsystem. Default true.',
+          'False disables all policies for the calls of the subsystem.',
+          true,
         ),
         error_kinds: optionalKey(
           errorKindsSchema.clone(),
@@ -50,7 +47,7 @@ export const configSchema = z.strictObject({
   ),
   pools: optionalKey(z.record(z.string(), poolSchema), 'Pools by id.'),
   dead_letters: optionalKey(deadLettersSchema, 'Storage and replay of calls that failed after all retries.'),
-  record_results: optionalKey(booleanValue(), 'Stores the results of recorded calls. Default false.'),
+  record_results: optionalKey(booleanValue(), 'Stores the results of recorded calls.', false),
   store: optionalKey(storeUrl(), 'Where records are stored: memory, files:DIR, sqlite:FILE or postgres://…'),
   overrides: optionalKey(
     z.record(z.string(), z.unknown()),

@@ -19,8 +19,10 @@ import {
 } from '../options.js'
 import { compileMatcherList, matcherList } from '../retry/options.js'
 
+export const WINDOW_TYPES = ['rolling', 'consecutive', 'rate'] as const
+
 /** How a closed breaker counts results. */
-export type WindowType = 'rolling' | 'consecutive' | 'rate'
+export type WindowType = (typeof WINDOW_TYPES)[number]
 
 /** When a breaker opens, how long it stays open and what closes it again. */
 export interface BreakerOptions {
@@ -91,7 +93,7 @@ export interface BreakerSettings {
 
 const BREAKER_SPEC = {
   failureThreshold: [5, positiveInteger],
-  windowType: ['rolling', oneOf('rolling', 'consecutive', 'rate')],
+  windowType: ['rolling', oneOf(...WINDOW_TYPES)],
   windowDuration: [60_000, positiveDuration],
   failureRate: [undefined, positiveFraction],
   minimumCalls: [10, positiveInteger],

@@ -12,7 +12,7 @@ import {
   throwIfInvalid,
 } from '../options.js'
 import type { CircuitBreaker } from './breaker.js'
-import type { WindowType } from './options.js'
+import { WINDOW_TYPES, type WindowType } from './options.js'
 import { openDurationFor } from './reconfigure.js'
 import type { BreakerState } from './state.js'
 import { OutcomeWindow } from './window.js'
@@ -84,7 +84,7 @@ const SNAPSHOT_SPEC = {
   id: ['', ofType('string')],
   state: [undefined, oneOf('closed', 'open', 'half_open')],
   failureCount: [0, nonNegativeInteger],
-  windowType: [undefined, oneOf('rolling', 'consecutive', 'rate')],
+  windowType: [undefined, oneOf(...WINDOW_TYPES)],
   failureWindow: [[], ['an array of numbers, four an entry', isWindowLog]],
   successCount: [0, nonNegativeInteger],
   openedInARow: [0, nonNegativeInteger],

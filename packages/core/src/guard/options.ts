@@ -111,12 +111,19 @@ const KEYED_BREAKER_OPTIONS: OptionSpec = {
   maxKeys: [10_000, positiveInteger],
 }
 
+/** The defaults of the options of a bulkhead and of a hedge that are not required. */
+export const BULKHEAD_DEFAULTS = { queue: 0 } as const
+export const HEDGE_DEFAULTS = { max: 1 } as const
+
 const BULKHEAD_OPTIONS: OptionSpec = {
   limit: [undefined, positiveInteger],
-  queue: [0, nonNegativeInteger],
+  queue: [BULKHEAD_DEFAULTS.queue, nonNegativeInteger],
   maxWait: [Number.POSITIVE_INFINITY, nonNegativeDuration],
 }
-const HEDGE_OPTIONS: OptionSpec = { delay: [undefined, nonNegativeDuration], max: [1, positiveInteger] }
+const HEDGE_OPTIONS: OptionSpec = {
+  delay: [undefined, nonNegativeDuration],
+  max: [HEDGE_DEFAULTS.max, positiveInteger],
+}
 
 /**
  * Checks the options of a guard.

@@ -16,7 +16,12 @@ export {
 } from '../async-context.js'
 export { AttemptContext } from '../attempt/attempt.js'
 export { isCountedFailure } from '../breaker/counted-failure.js'
-export { BREAKER_DEFAULTS, type BreakerSettings, parseBreakerOptions } from '../breaker/options.js'
+export {
+  BREAKER_DEFAULTS,
+  type BreakerSettings,
+  parseBreakerOptions,
+  WINDOW_TYPES,
+} from '../breaker/options.js'
 export type { BreakerOutcome, PermitState } from '../breaker/permit.js'
 export { Bulkhead } from '../bulkhead/bulkhead.js'
 export { compileMatchers, matcherProblems } from '../classify/index.js'
@@ -37,7 +42,13 @@ export { type FirstAttempt, type FirstAttemptTracker } from '../execution/first-
 export type { EffectivePolicy, ExecutionHooks } from '../execution/hooks.js'
 export { breakerOutcome } from '../execution/outcome.js'
 export { type ExecutorOptions, GuardExecutor } from '../guard/guard-executor.js'
-export { type GuardSettings, parseGuardOptions, parseTimeouts } from '../guard/options.js'
+export {
+  BULKHEAD_DEFAULTS,
+  type GuardSettings,
+  HEDGE_DEFAULTS,
+  parseGuardOptions,
+  parseTimeouts,
+} from '../guard/options.js'
 export {
   isRetryableStatus,
   RETRYABLE_CLIENT_STATUSES,
@@ -61,9 +72,17 @@ export {
 export type { PoolCoordinator } from '../pool/coordinator.js'
 export { type ParsedMember, parseMemberList } from '../pool/member-list.js'
 export type { MemberPool, Selection, SelectionOutcome } from '../pool/members/member-pool.js'
+export { STRATEGY_NAMES } from '../pool/strategies/index.js'
 export { reportOnce } from '../report.js'
+export { BUDGET_DEFAULTS } from '../retry/budget.js'
 export { isRetryable, nextDelay } from '../retry/decide.js'
 export { computeDelay } from '../retry/delay.js'
-export { type CompiledRetryPolicy, parseRetryOptions, RETRY_DEFAULTS } from '../retry/options.js'
+export {
+  BACKOFF_TYPES,
+  type CompiledRetryPolicy,
+  JITTER_TYPES,
+  parseRetryOptions,
+  RETRY_DEFAULTS,
+} from '../retry/options.js'
 export { sessionSequence } from '../session/session.js'
 export { editDistance, suggest } from '../suggest.js'

@@ -34,6 +34,11 @@ const BUDGET_SPEC = {
   clock: [systemClock, clockOption],
 } satisfies OptionSpecOf<RetryBudgetOptions>
 
+/** The defaults of {@link RetryBudgetOptions}. */
+export const BUDGET_DEFAULTS = defaultsOf(BUDGET_SPEC) as Filled<RetryBudgetOptions> & {
+  readonly window: number
+}
+
 /** The window is divided into this many buckets; the oldest bucket is cleared as a whole. */
 const BUCKET_COUNT = 100
 
@@ -62,13 +67,7 @@ export class RetryBudget {
 
   constructor(options: RetryBudgetOptions = {}) {
     const problems: OptionProblem[] = []
-    this.settings = parseOptions(
-      '',
-      options,
-      defaultsOf(BUDGET_SPEC) as RetryBudget['settings'],
-      BUDGET_SPEC,
-      problems,
-    )
+    this.settings = parseOptions('', options, BUDGET_DEFAULTS, BUDGET_SPEC, problems)
     throwIfInvalid('a retry budget', problems)
   }
 

@@ -18,17 +18,17 @@ import {
 } from '../options.js'
 import { reportOnce } from '../report.js'
 
+export const BACKOFF_TYPES = ['exponential', 'linear', 'fixed', 'immediate', 'fibonacci'] as const
+
 /** How delays grow, or a function of the number of the retry (1, 2, …), the error and the previous delay. */
 export type Backoff =
-  | 'exponential'
-  | 'linear'
-  | 'fixed'
-  | 'immediate'
-  | 'fibonacci'
+  | (typeof BACKOFF_TYPES)[number]
   | ((n: number, error: unknown, previousDelay: number) => Duration)
 
+export const JITTER_TYPES = ['none', 'full', 'equal', 'decorrelated', 'proportional', 'additive'] as const
+
 /** How delays are randomised. */
-export type Jitter = 'none' | 'full' | 'equal' | 'decorrelated' | 'proportional' | 'additive'
+export type Jitter = (typeof JITTER_TYPES)[number]
 
 /** The outcome of an attempt, as `retryIf` gets it. */
 export interface Outcome {
@@ -123,14 +123,11 @@ const ignored: OptionRule = ['', () => true, () => undefined]
 
 const RETRY_SPEC = {
   maxAttempts: [3, countOrInfinity],
-  backoffType: [
-    'exponential',
-    anyOf(oneOf('exponential', 'linear', 'fixed', 'immediate', 'fibonacci'), ofType('function')),
-  ],
+  backoffType: ['exponential', anyOf(oneOf(...BACKOFF_TYPES), ofType('function'))],
   baseDelay: [1000, nonNegativeDuration],
   multiplier: [2, atLeastOne],
   maxDelay: [30_000, nonNegativeDuration],
-  jitterType: ['none', oneOf('none', 'full', 'equal', 'decorrelated', 'proportional', 'additive')],
+  jitterType: ['none', oneOf(...JITTER_TYPES)],
   jitterAmount: [0.1, fraction],
   jitterMin: [0, nonNegativeDuration],
   jitterMax: [0, nonNegativeDuration],

@@ -4,6 +4,13 @@ type CamelKey<S extends string> = S extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelKey<Tail>>}`
   : S
 
+/** `maxAttempts` as `max_attempts`. */
+export type SnakeCase<S extends string> = S extends `${infer Head}${infer Tail}`
+  ? Head extends Lowercase<Head>
+    ? `${Head}${SnakeCase<Tail>}`
+    : `_${Lowercase<Head>}${SnakeCase<Tail>}`
+  : S
+
 /** A wire value with camelCase keys. The content of records and of unknown values is not changed. */
 type CamelCasedValue<T> = T extends Date | string
   ? T

@@ -1,10 +1,8 @@
 import { appendFile, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { ErrorLogOptions } from '@holdfast/config'
+import { CONFIG_DEFAULTS, type ErrorLogOptions } from '@holdfast/config'
 import { DAY_MS, type ErrorRecord, errorRecordText, RetentionClock } from '@holdfast/records'
 import type { Clock } from 'holdfast'
-
-const FILE_DEFAULTS = Object.freeze({ maxAge: 14 * DAY_MS, maxSize: 10 * 2 ** 20 })
 
 /** How often old files are deleted. */
 const EXPIRE_INTERVAL_MS = 3_600_000
@@ -46,7 +44,7 @@ export class ErrorFiles {
   }
 
   private async append(file: string, lines: readonly string[]): Promise<void> {
-    const { maxSize = FILE_DEFAULTS.maxSize } = this.options()
+    const { maxSize = CONFIG_DEFAULTS.errorLog.maxSize } = this.options()
     await mkdir(dirname(file), { recursive: true, mode: 0o700 })
     let { size, torn: isTorn } = await inspectFile(file)
     let text = isTorn ? '\n' : ''
@@ -65,7 +63,7 @@ export class ErrorFiles {
   }
 
   private async expire(dir: string): Promise<void> {
-    const { maxAge = FILE_DEFAULTS.maxAge } = this.options()
+    const { maxAge = CONFIG_DEFAULTS.errorLog.maxAge } = this.options()
     const wall = this.retentionClock.wall()
     for (const folder of await readdir(dir, { withFileTypes: true })) {
       if (!folder.isDirectory()) continue

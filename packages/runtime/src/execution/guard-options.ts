@@ -1,4 +1,4 @@
-import type { RetryPolicy } from '@holdfast/records'
+import { POLICY_FIELDS, type RetryPolicy } from '@holdfast/records'
 import type { CircuitBreaker, GuardOptions } from 'holdfast'
 import { GuardExecutor, parseGuardOptions } from 'holdfast/internal'
 import type { CompiledOperation, CompiledPolicy } from './compiled-operation.js'
@@ -24,8 +24,8 @@ function toPolicyRecord(name: string, settings: ReturnType<typeof parseGuardOpti
     backoffType: typeof backoffType === 'string' ? backoffType : 'exponential',
     retryNonIdempotent: false,
     enableCircuitBreaker: false,
-    circuitBreakerThreshold: 5,
-    circuitBreakerTimeout: 60_000,
+    circuitBreakerThreshold: POLICY_FIELDS.circuit_breaker_threshold.default,
+    circuitBreakerTimeout: POLICY_FIELDS.circuit_breaker_timeout.default,
     deadLetter: false,
     shadow: false,
   }

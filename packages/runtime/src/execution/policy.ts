@@ -1,5 +1,5 @@
 import { type Problem, parsePolicyEntry } from '@holdfast/config'
-import type { PolicyFields, RetryPolicy } from '@holdfast/records'
+import { POLICY_FIELDS, type PolicyFields, type RetryPolicy, snakeKey } from '@holdfast/records'
 import { classify, HoldfastError, type Matcher, type RetryOptions } from 'holdfast'
 import {
   createOptionsError,
@@ -27,22 +27,16 @@ function retryMatchers({
   return [matchesStatus, ...(names ?? [])]
 }
 
+/** The options of the core that a policy has under the same name. Status codes are matchers in the core. */
+const RETRY_OPTION_NAMES = Object.keys(RETRY_DEFAULTS).filter(
+  (name) => snakeKey(name) in POLICY_FIELDS && name !== 'retryStatusCodes',
+)
+
 /** Converts a policy of the file to the options of the core, and checks them. */
 export function toCorePolicy(record: RetryPolicy): EnginePolicy {
-  const { baseDelay, maxDelay } = record
   const matchers = retryMatchers(record)
   const options: RetryOptions = {
-    maxAttempts: record.maxAttempts,
-    backoffType: record.backoffType,
-    baseDelay,
-    multiplier: record.multiplier,
-    maxDelay,
-    jitterType: record.jitterType,
-    jitterAmount: record.jitterAmount,
-    jitterMin: record.jitterMin,
-    jitterMax: record.jitterMax,
-    respectRetryAfter: record.respectRetryAfter,
-    maxRetryAfter: record.maxRetryAfter,
+    ...Object.fromEntries(RETRY_OPTION_NAMES.map((name) => [name, record[name as keyof RetryPolicy]])),
     ...(matchers && { retryOn: matchers }),
     ...(record.abortExceptions && { abortOn: record.abortExceptions }),
   }

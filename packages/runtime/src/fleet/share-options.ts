@@ -1,4 +1,4 @@
-import { type BreakerEntry, memberId } from '@holdfast/config'
+import { type BreakerEntry, CONFIG_DEFAULTS, memberId } from '@holdfast/config'
 import type { ShareOptions } from '@holdfast/fleet'
 import type { PoolEntry } from '../pools/pool-manager.js'
 
@@ -7,7 +7,8 @@ const MINIMUM_CALLS = 5
 
 /** The options with which a breaker of the file is shared. */
 export function toShareOptions(entry: BreakerEntry | undefined): ShareOptions {
-  const { share = 'quorum', quorum = 0.5, minimumCalls = MINIMUM_CALLS } = entry ?? {}
+  const defaults = CONFIG_DEFAULTS.share
+  const { share = defaults.share, quorum = defaults.quorum, minimumCalls = MINIMUM_CALLS } = entry ?? {}
   return { share, quorum, minimumCalls }
 }
 

@@ -1,4 +1,4 @@
-import { type Config, loadSource } from '@holdfast/config'
+import { CONFIG_DEFAULTS, type Config, loadSource } from '@holdfast/config'
 import type { FleetNode } from '@holdfast/fleet'
 import type { AuditRecord } from '@holdfast/records'
 import { type AuditFilter, checkJournalFilter, openStore, type Page, type Store } from '@holdfast/store'
@@ -37,7 +37,7 @@ import { Sessions } from '../sessions/service.js'
 import { RuntimeContainer } from './runtime-container.js'
 
 /** The store of a config file that names none. */
-const DEFAULT_STORE = 'sqlite:data/holdfast.db'
+const DEFAULT_STORE = CONFIG_DEFAULTS.store
 
 /** The error of a default store that cannot be opened, with the ways to choose another store. */
 function defaultStoreError(url: string, error: unknown): unknown {

@@ -1,4 +1,4 @@
-import { type Config, RETENTION } from '@holdfast/config'
+import { CONFIG_DEFAULTS, type Config } from '@holdfast/config'
 import { errorMessageOf, RetentionClock } from '@holdfast/records'
 import type { Journal, PageOptions } from '@holdfast/store'
 import type { StoreBackedContext } from '../context/store-backed-context.js'
@@ -66,13 +66,13 @@ export class Housekeeping {
   async enforceRetention(): Promise<void> {
     const { store } = this.runtime
     const { sessions = {}, events = {}, audit = {}, errors = {}, errorLog = {} } = this.tasks.config()
-    const { maxAge: maxErrorAge = errorLog.maxAge ?? RETENTION.errors.maxAge } = errors
+    const { maxAge: maxErrorAge = errorLog.maxAge ?? CONFIG_DEFAULTS.errors.maxAge } = errors
     const work: (() => Promise<unknown>)[] = [
-      () => this.expire(store.sessions, { ...RETENTION.sessions, ...sessions }),
-      () => this.expire(store.events, { ...RETENTION.events, ...events }),
-      () => this.expire(store.audit, { ...RETENTION.audit, ...audit }),
-      () => this.expire(store.errors, { ...RETENTION.errors, ...errors, maxAge: maxErrorAge }),
-      () => this.expire(store.breakerEvents, { ...RETENTION.events, ...events }),
+      () => this.expire(store.sessions, { ...CONFIG_DEFAULTS.sessions, ...sessions }),
+      () => this.expire(store.events, { ...CONFIG_DEFAULTS.events, ...events }),
+      () => this.expire(store.audit, { ...CONFIG_DEFAULTS.audit, ...audit }),
+      () => this.expire(store.errors, { ...CONFIG_DEFAULTS.errors, ...errors, maxAge: maxErrorAge }),
+      () => this.expire(store.breakerEvents, { ...CONFIG_DEFAULTS.events, ...events }),
       () => store.layers.expire(MAX_LAYER_VERSIONS),
       () => this.tasks.expireDeadLetters(),
       () => this.tasks.checkDiskSpace(),

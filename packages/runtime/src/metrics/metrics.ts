@@ -1,3 +1,4 @@
+import { CONFIG_DEFAULTS } from '@holdfast/config'
 import {
   HOUR_MS,
   type MetricsByMember,
@@ -31,7 +32,7 @@ export interface MetricsOptions {
   maxCurrentAttempts?: number | undefined
 }
 
-const DEFAULTS = Object.freeze({ retentionHours: 24, maxCurrentAttempts: 10_000 })
+const DEFAULTS = CONFIG_DEFAULTS.metrics
 
 /** The counted fields of a breaker's state change. */
 interface BreakerStateChange {

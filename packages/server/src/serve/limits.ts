@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
+import { CONFIG_DEFAULTS } from '@holdfast/config'
 import { type Clock, type Duration, HoldfastError } from 'holdfast'
 import { parseDuration } from 'holdfast/internal'
 import { z } from 'zod'
@@ -47,14 +48,16 @@ const timeoutField = (fallback: number) =>
     .default(fallback)
     .transform((value) => parseDuration(value))
 
+const DEFAULTS = CONFIG_DEFAULTS.server
+
 const limitsSchema = z.object({
-  headerTimeout: timeoutField(10_000),
-  requestTimeout: timeoutField(60_000),
-  idleTimeout: timeoutField(60_000),
+  headerTimeout: timeoutField(DEFAULTS.headerTimeout),
+  requestTimeout: timeoutField(DEFAULTS.requestTimeout),
+  idleTimeout: timeoutField(DEFAULTS.idleTimeout),
   maxConnections: z
     .int('expected a whole number above 0')
     .min(1, 'expected a whole number above 0')
-    .default(10_000),
+    .default(DEFAULTS.maxConnections),
 })
 
 /** The limits of a server: options have precedence over the file, the file over the defaults. @throws INVALID_OPTIONS */

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createServer as createPlain, type Server } from 'node:http'
 import { createServer as createSecure } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { CONFIG_DEFAULTS } from '@holdfast/config'
 import { getRequestListener } from '@hono/node-server'
 import { type Clock, HoldfastError } from 'holdfast'
 import { systemClock } from 'holdfast/internal'
@@ -109,7 +110,7 @@ export async function startServer(hf: HoldfastLike, options: ServeOptions): Prom
   const {
     port = fileOptions.port ?? DEFAULT_PORT,
     tls = fileOptions.tls,
-    host = fileOptions.host ?? '127.0.0.1',
+    host = fileOptions.host ?? CONFIG_DEFAULTS.server.host,
     ...others
   } = options
   const { headerTimeout, requestTimeout, idleTimeout, maxConnections, ...rest } = others

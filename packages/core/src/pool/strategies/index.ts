@@ -41,7 +41,7 @@ const STRATEGY_FACTORIES = {
 /** The names of the built-in selection strategies. */
 export type StrategyName = keyof typeof STRATEGY_FACTORIES
 
-export const STRATEGY_NAMES = Object.keys(STRATEGY_FACTORIES) as StrategyName[]
+export const STRATEGY_NAMES = Object.keys(STRATEGY_FACTORIES) as [StrategyName, ...StrategyName[]]
 
 export const createStrategy = (
   strategy: StrategyName | Chooser,

@@ -1,0 +1,44 @@
+import { DAY_MS } from '@holdfast/records'
+
+const SECOND_MS = 1000
+
+/**
+ * The default values of the sections of the config file. The code that uses a section and the description of its keys read
+ * them here. The defaults of policies are in `POLICY_FIELDS`, those of breakers in the core.
+ */
+export const CONFIG_DEFAULTS = {
+  store: 'sqlite:data/holdfast.db',
+  share: { share: 'quorum', quorum: 0.5 },
+  deadLetters: {
+    enabled: true,
+    maxEntries: 100_000,
+    maxAge: 30 * DAY_MS,
+    maxPayload: 2 ** 20,
+    whenFull: 'report',
+  },
+  sessions: { maxAge: 7 * DAY_MS, maxEntries: 1_000_000 },
+  events: { maxAge: 7 * DAY_MS, maxEntries: 1_000_000 },
+  audit: { maxAge: 365 * DAY_MS, maxEntries: 1_000_000 },
+  errors: { maxAge: 14 * DAY_MS, maxEntries: 1_000_000 },
+  errorLog: { maxAge: 14 * DAY_MS, maxSize: 10 * 2 ** 20 },
+  metrics: { retentionHours: 24, maxCurrentAttempts: 10_000 },
+  server: {
+    host: '127.0.0.1',
+    port: 8000,
+    headerTimeout: 10 * SECOND_MS,
+    requestTimeout: 60 * SECOND_MS,
+    idleTimeout: 60 * SECOND_MS,
+    maxConnections: 10_000,
+  },
+  /** `@holdfast/proxy` does not know config files and has its own; a test of the server compares them. */
+  proxy: {
+    host: '127.0.0.1',
+    port: 8080,
+    allowPrivateTargets: false,
+    maxConnections: 10_000,
+    idleTimeout: 120 * SECOND_MS,
+    workers: 1,
+    maxHeaderSize: 65_536,
+  },
+  node: { heartbeat: 2 * SECOND_MS },
+} as const

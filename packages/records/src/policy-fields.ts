@@ -1,0 +1,330 @@
+// Every field of a retry policy, as plain data. The record, the config file, the wire format, the defaults, the descriptions
+// and the form of the dashboard are derived from this table, so a new field is one entry here. It imports no schema library,
+// because the dashboard loads it too.
+import type { FetchRetryOptions, RetryBudgetOptions } from 'holdfast'
+import { BUDGET_DEFAULTS, BULKHEAD_DEFAULTS, HEDGE_DEFAULTS, RETRY_DEFAULTS } from 'holdfast/internal'
+import type { SnakeCase } from './codec/case-codec.js'
+
+/** The kind of value of a field. A duration is in milliseconds here, and in seconds on the wire. */
+export type PolicyFieldKind =
+  | 'text'
+  | 'name'
+  | 'flag'
+  | 'attempts'
+  | 'duration'
+  | 'positiveDuration'
+  | 'timeout'
+  | 'fraction'
+  | 'factor'
+  | 'number'
+  | 'count'
+  | 'countFromZero'
+  | 'backoff'
+  | 'jitter'
+  | 'matchers'
+  | 'statuses'
+
+/** The groups of fields in a form, in their order. */
+export const POLICY_GROUPS = [
+  'Retries',
+  'Jitter',
+  'Timeouts',
+  'Retry conditions',
+  'Breaker',
+  'Bulkhead and hedge',
+  'Retry budget',
+  'General',
+] as const
+
+/** A field of a policy. */
+export interface PolicyField {
+  readonly kind: PolicyFieldKind
+  /** The name of the field in a form. */
+  readonly label: string
+  readonly group: (typeof POLICY_GROUPS)[number]
+  /** The meaning of the field, in one sentence. */
+  readonly description: string
+  /** The value of a policy that does not set the field. */
+  readonly default?: unknown
+  /** What applies to a policy without the field, in words, where that is not a value. */
+  readonly absent?: string
+  /** Whether a policy can lack the field. */
+  readonly optional?: true
+  /** Whether a policy can lack the field, and null means that it does. */
+  readonly nullable?: true
+}
+
+/** A field whose value is an object. A policy can lack it. */
+export interface PolicyPart {
+  readonly description: string
+  readonly fields: { readonly [name: string]: PolicyField }
+  readonly nullable: true
+}
+
+/** The retry options that a policy does not have, or has under another name: functions, and settings of one request. */
+type OtherOption = 'retryOn' | 'abortOn' | 'retryIf' | 'idempotencyKey' | 'notProcessedStatuses'
+
+/** The fields that a policy must have because the core has the option. */
+type CoreFields = {
+  readonly [Name in Exclude<keyof FetchRetryOptions, OtherOption> as SnakeCase<Name>]-?: PolicyField
+}
+
+type BudgetFields = {
+  readonly [Name in Exclude<keyof RetryBudgetOptions, 'clock'> as SnakeCase<Name>]-?: PolicyField
+}
+
+export const POLICY_FIELDS = {
+  name: { kind: 'text', label: 'Name', group: 'General', description: 'A display name.', absent: 'the id' },
+  description: {
+    kind: 'text',
+    label: 'Description',
+    group: 'General',
+    description: 'When and why to use it.',
+    nullable: true,
+  },
+  enabled: {
+    kind: 'flag',
+    label: 'Enabled',
+    group: 'General',
+    description: 'False disables the policy: calls run once, without retries.',
+    default: true,
+  },
+  max_attempts: {
+    kind: 'attempts',
+    label: 'Max attempts, including the first',
+    group: 'Retries',
+    description: 'The maximum number of attempts, including the first.',
+    default: RETRY_DEFAULTS.maxAttempts,
+  },
+  backoff_type: {
+    kind: 'backoff',
+    label: 'Backoff',
+    group: 'Retries',
+    description: 'How the delay grows from one retry to the next.',
+    default: RETRY_DEFAULTS.backoffType,
+  },
+  base_delay: {
+    kind: 'duration',
+    label: 'Base delay',
+    group: 'Retries',
+    description: 'The delay before the first retry.',
+    default: RETRY_DEFAULTS.baseDelay,
+  },
+  multiplier: {
+    kind: 'factor',
+    label: 'Multiplier',
+    group: 'Retries',
+    description: 'The factor of exponential growth.',
+    default: RETRY_DEFAULTS.multiplier,
+  },
+  max_delay: {
+    kind: 'duration',
+    label: 'Max delay',
+    group: 'Retries',
+    description: 'The maximum delay, including jitter.',
+    default: RETRY_DEFAULTS.maxDelay,
+  },
+  jitter_type: {
+    kind: 'jitter',
+    label: 'Jitter type',
+    group: 'Jitter',
+    description: 'How delays are randomized.',
+    default: RETRY_DEFAULTS.jitterType,
+  },
+  jitter_amount: {
+    kind: 'fraction',
+    label: 'Jitter amount, 0 to 1',
+    group: 'Jitter',
+    description: 'The fraction of the delay that is random.',
+    default: RETRY_DEFAULTS.jitterAmount,
+  },
+  jitter_min: {
+    kind: 'duration',
+    label: 'Min jitter (additive)',
+    group: 'Jitter',
+    description: 'The minimum that additive jitter adds.',
+    default: RETRY_DEFAULTS.jitterMin,
+  },
+  jitter_max: {
+    kind: 'duration',
+    label: 'Max jitter (additive)',
+    group: 'Jitter',
+    description: 'The maximum that additive jitter adds.',
+    default: RETRY_DEFAULTS.jitterMax,
+  },
+  retryable_exceptions: {
+    kind: 'matchers',
+    label: 'Retry only these errors',
+    group: 'Retry conditions',
+    description: 'Errors that are retried. An empty list: none.',
+    absent: 'transient errors',
+    nullable: true,
+  },
+  abort_exceptions: {
+    kind: 'matchers',
+    label: 'Never retry these errors',
+    group: 'Retry conditions',
+    description: 'Errors that are never retried. Takes precedence over all other settings.',
+    nullable: true,
+  },
+  retry_status_codes: {
+    kind: 'statuses',
+    label: 'Retry only these statuses',
+    group: 'Retry conditions',
+    description: 'HTTP statuses that are retried. Other statuses are not.',
+    absent: 'transient statuses',
+    nullable: true,
+  },
+  respect_retry_after: {
+    kind: 'flag',
+    label: 'Respect Retry-After',
+    group: 'Timeouts',
+    description: 'Whether the Retry-After of a response replaces the delay.',
+    default: RETRY_DEFAULTS.respectRetryAfter,
+  },
+  max_retry_after: {
+    kind: 'positiveDuration',
+    label: 'Max Retry-After',
+    group: 'Timeouts',
+    description: 'A longer Retry-After ends the call without a retry.',
+    default: RETRY_DEFAULTS.maxRetryAfter,
+  },
+  attempt_timeout: {
+    kind: 'timeout',
+    label: 'Attempt timeout',
+    group: 'Timeouts',
+    description: 'The deadline of one attempt.',
+    absent: 'none',
+    nullable: true,
+  },
+  total_timeout: {
+    kind: 'timeout',
+    label: 'Total timeout',
+    group: 'Timeouts',
+    description: 'The deadline of the whole call, including delays.',
+    absent: 'none',
+    nullable: true,
+  },
+  retry_non_idempotent: {
+    kind: 'flag',
+    label: 'Retry POST and PATCH too',
+    group: 'Retry conditions',
+    description: 'Whether POST and PATCH are retried.',
+    default: false,
+  },
+  enable_circuit_breaker: {
+    kind: 'flag',
+    label: 'Own breaker',
+    group: 'Breaker',
+    description: 'Creates a circuit breaker for this policy.',
+    default: false,
+  },
+  circuit_breaker_threshold: {
+    kind: 'count',
+    label: 'Failure threshold',
+    group: 'Breaker',
+    description: 'The number of consecutive failures that open the breaker of this policy.',
+    default: 5,
+  },
+  circuit_breaker_timeout: {
+    kind: 'positiveDuration',
+    label: 'Open duration',
+    group: 'Breaker',
+    description: 'How long the breaker of this policy stays open.',
+    default: 60_000,
+  },
+  circuit_breaker: {
+    kind: 'name',
+    label: 'Named breaker',
+    group: 'Breaker',
+    description: 'The name of a breaker under circuit_breakers. It replaces the breaker of this policy.',
+    nullable: true,
+  },
+  bulkhead: {
+    description: 'Limits concurrent calls.',
+    fields: {
+      limit: {
+        kind: 'count',
+        label: 'Max concurrent calls',
+        group: 'Bulkhead and hedge',
+        description: 'The maximum number of concurrent calls.',
+      },
+      queue: {
+        kind: 'countFromZero',
+        label: 'Max queued calls',
+        group: 'Bulkhead and hedge',
+        description: 'The maximum number of queued calls.',
+        default: BULKHEAD_DEFAULTS.queue,
+      },
+    },
+    nullable: true,
+  },
+  hedge: {
+    description: 'Starts another run of an attempt that takes long, and uses the first result.',
+    fields: {
+      delay: {
+        kind: 'duration',
+        label: 'Hedge after',
+        group: 'Bulkhead and hedge',
+        description: 'The time after which another run of the attempt starts.',
+      },
+      max: {
+        kind: 'count',
+        label: 'Max hedges',
+        group: 'Bulkhead and hedge',
+        description: 'The maximum number of additional runs.',
+        default: HEDGE_DEFAULTS.max,
+      },
+    },
+    nullable: true,
+  },
+  budget: {
+    description: 'Limits the total number of retries.',
+    fields: {
+      ratio: {
+        kind: 'number',
+        label: 'Retries per call',
+        group: 'Retry budget',
+        description: 'Retries allowed per call in the window.',
+        default: BUDGET_DEFAULTS.ratio,
+      },
+      reserve_per_second: {
+        kind: 'number',
+        label: 'Reserve, retries per second',
+        group: 'Retry budget',
+        description: 'Retries allowed per second independent of the number of calls.',
+        default: BUDGET_DEFAULTS.reservePerSecond,
+      },
+      window: {
+        kind: 'positiveDuration',
+        label: 'Budget window',
+        group: 'Retry budget',
+        description: 'The time span in which calls and retries are counted.',
+        default: BUDGET_DEFAULTS.window,
+      },
+      shared: {
+        kind: 'flag',
+        label: 'Count the whole fleet',
+        group: 'Retry budget',
+        description: 'Counts the calls of all nodes of the fleet. Requires `shared`.',
+        absent: 'false',
+        optional: true,
+      },
+    } satisfies BudgetFields & { shared: PolicyField },
+    nullable: true,
+  },
+  dead_letter: {
+    kind: 'flag',
+    label: 'Store failed payloads as dead letters',
+    group: 'General',
+    description: 'Whether a call with a payload that failed after all retries is stored as a dead letter.',
+    default: true,
+  },
+  shadow: {
+    kind: 'flag',
+    label: 'Shadow mode: only report decisions',
+    group: 'General',
+    description: 'Records what the policy would do, without applying it.',
+    default: false,
+  },
+} as const satisfies CoreFields & { readonly [name: string]: PolicyField | PolicyPart }
