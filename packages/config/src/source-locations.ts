@@ -5,10 +5,3 @@ export interface SourceLocations {
 
 /** The key of a path in {@link SourceLocations}. */
 export const locationKey = (...path: readonly string[]): string => path.join('\0')
-
-/** Freezes a value and everything in it, because several readers share it. */
-export function deepFreeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
-  for (const child of Object.values(value)) deepFreeze(child)
-  return Object.freeze(value)
-}

@@ -1,4 +1,11 @@
-import { anyString, camelKey, checkOptions, type OptionCheck, suggest } from '@holdfast/records'
+import {
+  anyString,
+  camelKey,
+  checkOptions,
+  freezeInPlace,
+  type OptionCheck,
+  suggest,
+} from '@holdfast/records'
 import type { z } from 'zod'
 import { applyEnvironment } from '../environment/environment.js'
 import { createInterpolate, type Environment } from '../environment/interpolate.js'
@@ -16,7 +23,7 @@ import { checkRules } from '../rules/rules.js'
 import { type Config, configCodec, configSchema } from '../schema/schema.js'
 import { maskedPath, mayHoldSecret } from '../schema/secrets.js'
 import { childOf, enumValues, expectedValue, type KeyStyle, kindOf, walkPath } from '../schema/walk.js'
-import { deepFreeze, locationKey, type SourceLocations } from '../source-locations.js'
+import { locationKey, type SourceLocations } from '../source-locations.js'
 import { parseText } from '../text/document.js'
 import { CURRENT_VERSION } from '../version.js'
 import { normalize } from './normalize.js'
@@ -194,7 +201,7 @@ function checkInput(source: CheckInput, env: Environment): Checked {
   const sorted = sortProblems(problems)
   const places = sorted.length === 0 ? sourceLocationsOf(wire, source, variables) : {}
   return {
-    ...(config !== undefined && sorted.length === 0 && { config: deepFreeze(config) }),
+    ...(config !== undefined && sorted.length === 0 && { config: freezeInPlace(config) }),
     problems: sorted,
     warnings: sortProblems(warnings),
     places,

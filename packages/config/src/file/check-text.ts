@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
+import { freezeInPlace } from '@holdfast/records'
 import { type Checked, checkConfig, type ParseOptions } from '../check/check.js'
-import { deepFreeze } from '../source-locations.js'
 
 /** Larger texts are checked in a worker thread. */
 const WORKER_THRESHOLD_BYTES = 64 * 1024
@@ -31,7 +31,7 @@ export async function checkText(
   const env = { ...(options.env ?? process.env) }
   const response = await checkInWorker({ text, options: { ...options, env } }, entry)
   if (response === undefined) return checkConfig(text, options)
-  return response.config === undefined ? response : { ...response, config: deepFreeze(response.config) }
+  return response.config === undefined ? response : { ...response, config: freezeInPlace(response.config) }
 }
 
 /** The package resolves the path of the worker, because this code may be anywhere in a bundle. */

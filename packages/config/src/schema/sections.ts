@@ -1,15 +1,10 @@
-import { DAY_MS } from '@holdfast/records'
 import { z } from 'zod'
 import { CONFIG_DEFAULTS } from '../defaults.js'
 import {
   absentKey,
-  anyString,
-  atLeastOne,
   booleanValue,
   byteCount,
   countUpTo,
-  fraction,
-  httpStatus,
   listOf,
   matcherName,
   networkTimeout,
@@ -21,7 +16,6 @@ import {
   optionalKey,
   portNumber,
   positiveDuration,
-  positiveFraction,
   positiveInteger,
   requiredKey,
   safePattern,

@@ -49,6 +49,7 @@ export {
   parseGuardOptions,
   parseTimeouts,
 } from '../guard/options.js'
+export { isIdempotentMethod } from '../http/idempotency.js'
 export {
   isRetryableStatus,
   RETRYABLE_CLIENT_STATUSES,

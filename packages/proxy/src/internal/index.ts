@@ -7,4 +7,5 @@
 
 export { escapeHtml } from '../html.js'
 export { upstreamOf } from '../members/member.js'
+export { HOP_BY_HOP_HEADERS } from '../server/headers.js'
 export { PROXY_DEFAULTS } from '../server/options.js'

@@ -16,7 +16,7 @@ export interface RequestHead {
 }
 
 /** Headers that belong to one connection and not to the message. */
-const HOP_BY_HOP_HEADERS = [
+export const HOP_BY_HOP_HEADERS: readonly string[] = [
   'connection',
   'keep-alive',
   'proxy-authenticate',

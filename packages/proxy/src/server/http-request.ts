@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { RunOptions } from 'holdfast'
+import { isIdempotentMethod } from 'holdfast/internal'
 import { authenticate, isErrorResponse } from './authenticate.js'
 import type { ClientConnection } from './client-connection.js'
 import { dispatcherFor, type ProxyHandlerContext } from './context.js'
@@ -15,9 +16,6 @@ import {
   StatusResult,
   UpstreamResponse,
 } from './upstream-response.js'
-
-/** The idempotent methods. */
-const IDEMPOTENT_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'])
 
 /** Handles a request in absolute form. */
 export function handleRequest(
@@ -120,7 +118,7 @@ function responseOf(outcome: unknown): UpstreamResponse | undefined {
 }
 
 const canRepeat = ({ hasIdempotencyKey }: RequestHead, { method }: ProxyCall): boolean =>
-  hasIdempotencyKey || IDEMPOTENT_METHODS.has(method)
+  hasIdempotencyKey || isIdempotentMethod(method)
 
 /** Whether the policy retries non-idempotent requests. */
 const retriesNonIdempotent = (

@@ -3,12 +3,11 @@ import { bodyLimit } from 'hono/body-limit'
 import { ApiError } from './api-error.js'
 import type { Env } from './env.js'
 import { JSON_REQUIRED } from './error-handler.js'
+import { decodeUtf8 } from './utf8.js'
 import { fieldError } from './validation.js'
 
 /** The maximum depth of arrays and objects in a JSON body. Code that walks a value recursively is safe at this depth. */
 const MAX_JSON_DEPTH = 100
-
-const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** Whether an error of Node or of a web stream means that the client disconnected while its request was still arriving. */
 const isDisconnect = (error: unknown): boolean =>
@@ -44,12 +43,7 @@ export function limitBody(maxSize: number): MiddlewareHandler<Env> {
 
 /** The body of a request as text; undefined where its bytes are not valid UTF-8. */
 export async function readText(c: Context): Promise<string | undefined> {
-  const bytes = await whileConnected(c, () => c.req.arrayBuffer())
-  try {
-    return strictUtf8.decode(bytes)
-  } catch {
-    return undefined
-  }
+  return decodeUtf8(await whileConnected(c, () => c.req.arrayBuffer()))
 }
 
 /**

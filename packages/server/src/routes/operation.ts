@@ -6,6 +6,7 @@ import { readJson } from '../http/body.js'
 import type { App, Env } from '../http/env.js'
 import { type ErrorCode, HTTP_STATUS_BY_CODE, STATUS_DESCRIPTIONS } from '../http/error-codes.js'
 import { matchesWeakly } from '../http/etag.js'
+import { decodeUtf8 } from '../http/utf8.js'
 import { fieldError, parsePart } from '../http/validation.js'
 import { type Caller, hasRole, type Role } from '../roles.js'
 import { errorResponseSchema } from './schemas.js'
@@ -69,16 +70,8 @@ export interface OperationSpec<P, Q, H, B> {
 const hasReason = (body: unknown): body is { reason: string } =>
   typeof body === 'object' && body !== null && 'reason' in body && typeof body.reason === 'string'
 
-const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
-
 /** Decodes a header as UTF-8, or as Latin-1 where its bytes are not valid UTF-8. */
-function decodeHeader(text: string): string {
-  try {
-    return strictUtf8.decode(Buffer.from(text, 'latin1'))
-  } catch {
-    return text
-  }
-}
+const decodeHeader = (text: string): string => decodeUtf8(Buffer.from(text, 'latin1')) ?? text
 
 /** The query of an operation without parameters. An unknown parameter is an error in every operation. */
 const NO_QUERY = z.strictObject({})

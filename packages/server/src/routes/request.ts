@@ -1,8 +1,10 @@
+import { HOP_BY_HOP_HEADERS } from '@holdfast/proxy/internal'
 import { attemptCodec, type RetryAttempt, type RetryPolicy } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import { classify, isHoldfastError, type RetryOptions } from 'holdfast'
 import { compileMatchers } from 'holdfast/internal'
 import { ApiError, retryAfterHeader } from '../http/api-error.js'
+import { decodeUtf8 } from '../http/utf8.js'
 import { RequestAttemptLog, summarizeError, TransientStatusError } from '../request/attempts.js'
 import { createRequestSignal } from '../request/request-signal.js'
 import { type IncomingResponse, type OutgoingRequest, sendRequest } from '../request/send.js'
@@ -12,20 +14,16 @@ import { findPool } from './pools.js'
 import type { Routes } from './routes.js'
 import { optionalWord, recordSchemas } from './schemas.js'
 
-/** Headers that belong to a connection and are not forwarded. */
-const HOP_BY_HOP_HEADERS = new Set(
-  'connection content-length expect host keep-alive proxy-authorization proxy-connection te trailer transfer-encoding upgrade'.split(
-    ' ',
-  ),
-)
+/** Headers that belong to a connection, or that are set for the target, and are not forwarded. */
+const CONNECTION_HEADERS = new Set([...HOP_BY_HOP_HEADERS, 'content-length', 'expect', 'host'])
 
-const HOP_BY_HOP_MESSAGE = `expected an end-to-end header, got one of the connection (${[...HOP_BY_HOP_HEADERS].join(', ')})`
+const CONNECTION_HEADER_MESSAGE = `expected an end-to-end header, got one of the connection (${[...CONNECTION_HEADERS].join(', ')})`
 
 const headersSchema = z.record(
   z
     .string()
     .regex(/^[\w!#$%&'*+.^`|~-]{1,200}$/, 'expected the name of a header')
-    .refine((name) => !HOP_BY_HOP_HEADERS.has(name.toLowerCase()), HOP_BY_HOP_MESSAGE),
+    .refine((name) => !CONNECTION_HEADERS.has(name.toLowerCase()), CONNECTION_HEADER_MESSAGE),
   z
     .string()
     .max(16_384)
@@ -94,15 +92,12 @@ const retryOnlyUnsent = ({ abortExceptions }: RetryPolicy): RetryOptions => ({
   abortOn: [...(abortExceptions ?? []), (error) => !wasNotSent(error, classify(error))],
 })
 
-const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
-
 function encodeBody({ body, isTruncated }: IncomingResponse): Record<string, unknown> {
   const flags = isTruncated ? { truncated: isTruncated } : {}
-  try {
-    return { body: strictUtf8.decode(body), ...flags }
-  } catch {
-    return { body: body.toString('base64'), body_encoding: 'base64', ...flags }
-  }
+  const text = decodeUtf8(body)
+  return text === undefined
+    ? { body: body.toString('base64'), body_encoding: 'base64', ...flags }
+    : { body: text, ...flags }
 }
 
 /** The route that sends one request through a pool. */
