@@ -174,6 +174,10 @@ export const TOPICS = {
       topic('Helpers', 'records/src/'),
     ],
   },
+  '@holdfast/records/policy-fields': {
+    about: 'The fields of a policy as plain data, for forms and descriptions.',
+    topics: [topic('Policies', 'records/src/policy-fields', 'records.md')],
+  },
   '@holdfast/records/schemas': {
     about: 'The schemas, codecs and types of all records, without the other functions of the package.',
     topics: [topic('Records', 'records/src/', 'records.md')],

@@ -200,14 +200,10 @@ export function requireAtLeast(
 export function createOptionsError(
   subject: string,
   problems: readonly OptionProblem[],
-  cause?: unknown,
 ): HoldfastError<'INVALID_OPTIONS'> & { readonly problems: readonly OptionProblem[] } {
   const details = problems.map(formatProblem)
   return Object.assign(
-    new HoldfastError('INVALID_OPTIONS', `${subject}: ${details.join('; ')}`, {
-      details,
-      ...(cause !== undefined && { cause }),
-    }),
+    new HoldfastError('INVALID_OPTIONS', `${subject}: ${details.join('; ')}`, { details }),
     { problems },
   )
 }

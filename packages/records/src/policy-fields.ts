@@ -73,6 +73,7 @@ type BudgetFields = {
   readonly [Name in Exclude<keyof RetryBudgetOptions, 'clock'> as SnakeCase<Name>]-?: PolicyField
 }
 
+/** Every field of a policy except its id. */
 export const POLICY_FIELDS = {
   name: { kind: 'text', label: 'Name', group: 'General', description: 'A display name.', absent: 'the id' },
   description: {

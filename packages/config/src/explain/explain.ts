@@ -4,13 +4,11 @@ import { parseDuration } from 'holdfast/internal'
 import { type HiddenValue, hiddenValues } from '../active-config/hidden.js'
 import { formatValue } from '../problem.js'
 import { resolveOperation } from '../resolve/operations.js'
-import {
-  mappedOperations,
-  OverriddenPolicies,
-  type OverriddenPolicy,
-  type OwnBreaker,
-} from '../resolve/overridden.js'
+import { OverriddenPolicies } from '../resolve/overridden.js'
+import type { OverriddenPolicy } from '../resolve/override-policy.js'
+import { mappedOperations } from '../resolve/override-scopes.js'
 import { type DecoratedMethod, undeclaredClasses } from '../resolve/overrides.js'
+import type { OwnBreaker } from '../resolve/own-breaker.js'
 import type { ResolvedConfig } from '../resolve/resolve-config.js'
 import type { FieldOrigin } from '../resolve/resolve-policy.js'
 import { policyEntryCodec } from '../schema/schema.js'

@@ -1,6 +1,7 @@
 import { snakeKey } from '@holdfast/records'
 import { BREAKER_DEFAULTS, formatProblem, type OptionProblem, parseBreakerOptions } from 'holdfast/internal'
-import { mappedOperations, OverriddenPolicies, policiesAt } from '../resolve/overridden.js'
+import { OverriddenPolicies } from '../resolve/overridden.js'
+import { mappedOperations, policiesAt } from '../resolve/override-scopes.js'
 import {
   type DecoratedMethod,
   environmentOverrides,

@@ -19,10 +19,11 @@ import {
 } from '../options.js'
 import { compileMatcherList, matcherList } from '../retry/options.js'
 
-export const WINDOW_TYPES = ['rolling', 'consecutive', 'rate'] as const
-
 /** How a closed breaker counts results. */
-export type WindowType = (typeof WINDOW_TYPES)[number]
+export type WindowType = 'rolling' | 'consecutive' | 'rate'
+
+/** Every {@link WindowType}. */
+export const WINDOW_TYPES = ['rolling', 'consecutive', 'rate'] as const satisfies readonly WindowType[]
 
 /** When a breaker opens, how long it stays open and what closes it again. */
 export interface BreakerOptions {

@@ -18,17 +18,36 @@ import {
 } from '../options.js'
 import { reportOnce } from '../report.js'
 
-export const BACKOFF_TYPES = ['exponential', 'linear', 'fixed', 'immediate', 'fibonacci'] as const
-
 /** How delays grow, or a function of the number of the retry (1, 2, …), the error and the previous delay. */
 export type Backoff =
-  | (typeof BACKOFF_TYPES)[number]
+  | 'exponential'
+  | 'linear'
+  | 'fixed'
+  | 'immediate'
+  | 'fibonacci'
   | ((n: number, error: unknown, previousDelay: number) => Duration)
 
-export const JITTER_TYPES = ['none', 'full', 'equal', 'decorrelated', 'proportional', 'additive'] as const
+/** Every {@link Backoff} that is a name. */
+export const BACKOFF_TYPES = [
+  'exponential',
+  'linear',
+  'fixed',
+  'immediate',
+  'fibonacci',
+] as const satisfies readonly Backoff[]
 
 /** How delays are randomised. */
-export type Jitter = (typeof JITTER_TYPES)[number]
+export type Jitter = 'none' | 'full' | 'equal' | 'decorrelated' | 'proportional' | 'additive'
+
+/** Every {@link Jitter}. */
+export const JITTER_TYPES = [
+  'none',
+  'full',
+  'equal',
+  'decorrelated',
+  'proportional',
+  'additive',
+] as const satisfies readonly Jitter[]
 
 /** The outcome of an attempt, as `retryIf` gets it. */
 export interface Outcome {

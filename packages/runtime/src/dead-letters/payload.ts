@@ -63,7 +63,10 @@ function findProblem(
  */
 export function parsePayload(payload: unknown, operation: string, maxPayload: number): unknown {
   const reject = (problem: OptionProblem, cause?: unknown) =>
-    createOptionsError(`the payload of ${operation} cannot be stored`, [problem], cause)
+    Object.assign(
+      createOptionsError(`the payload of ${operation} cannot be stored`, [problem]),
+      cause !== undefined && { cause },
+    )
   if (payload === undefined || payload === null)
     throw reject(jsonProblem('payload', `${payload}`, 'JSON other than null'))
   let json: string | undefined

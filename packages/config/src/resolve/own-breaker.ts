@@ -1,0 +1,99 @@
+import type { RetryPolicy } from '@holdfast/records'
+import type { BreakerOptions } from 'holdfast'
+import { toBreakerOptions } from 'holdfast/internal'
+import { mappedOperations, policiesAt } from './override-scopes.js'
+import { type OperationOverrides, type OverrideValue, overridesFor } from './overrides.js'
+import type { ResolvedConfig } from './resolve-config.js'
+import { ORIGIN_RANK, type ResolvedPolicy } from './resolve-policy.js'
+
+/** The options of a policy's own breaker, and the overrides that set them, by option of the core. */
+export interface OwnBreaker {
+  readonly options: BreakerOptions
+  readonly overrides: ReadonlyMap<string, OverrideValue>
+}
+
+/** The breaker options of the core by MicroProfile setting. */
+const BREAKER_OPTION_BY_SETTING: { readonly [setting: string]: string } = {
+  requestVolumeThreshold: 'minimumCalls',
+  failureRatio: 'failureRate',
+  delay: 'timeoutDuration',
+  failOn: 'failureOn',
+}
+
+/** The policy fields that correspond to breaker settings. */
+const POLICY_FIELDS: { readonly [setting: string]: 'circuitBreakerThreshold' | 'circuitBreakerTimeout' } = {
+  failureThreshold: 'circuitBreakerThreshold',
+  failureRate: 'circuitBreakerThreshold',
+  windowType: 'circuitBreakerThreshold',
+  timeoutDuration: 'circuitBreakerTimeout',
+}
+
+/**
+ * Applies the overrides of all operations that use a policy to its own breaker, the least specific first. All calls of the
+ * policy share the breaker, so each of these operations can change it.
+ */
+export function createOwnBreaker(
+  policy: RetryPolicy,
+  origins: () => ResolvedPolicy['origins'],
+  layers: readonly OperationOverrides[],
+): OwnBreaker {
+  const base: BreakerOptions = {
+    windowType: 'consecutive',
+    failureThreshold: policy.circuitBreakerThreshold,
+    timeoutDuration: policy.circuitBreakerTimeout,
+    successThreshold: 1,
+  }
+  const applied = new Map<string, OverrideValue>()
+  const said: BreakerOptions[] = [base]
+  for (const overrides of layers) {
+    const settings: Record<string, unknown> = {}
+    for (const [setting, from] of overrides) {
+      const word = /^CircuitBreaker\/(?!enabled$)(.*)$/.exec(setting)?.[1]
+      if (word === undefined) continue
+      const engineWord = BREAKER_OPTION_BY_SETTING[word] ?? word
+      const held = origins()[POLICY_FIELDS[engineWord] ?? '']
+      if (held !== undefined && ORIGIN_RANK[held.origin] > ORIGIN_RANK[from.origin.origin]) continue
+      settings[word] = from.value
+      applied.set(engineWord, from)
+    }
+    if (Object.keys(settings).length > 0) said.push(settings)
+  }
+  if (said.length === 1) return { options: base, overrides: applied }
+  const { windowType, ...options } = toBreakerOptions(said)
+  const isRated = options.failureRate !== undefined || options.slowCallRate !== undefined
+  return {
+    options: { ...options, ...((windowType ?? !isRated) && { windowType: windowType ?? 'consecutive' }) },
+    overrides: applied,
+  }
+}
+
+/** The breaker overrides by policy, the least specific first; those of every policy under the empty name. */
+export function breakerLayers(resolved: ResolvedConfig): Map<string, OperationOverrides[]> {
+  const every = overridesFor(resolved, '')
+  const layers = new Map<string, OperationOverrides[]>([['', [every]]])
+  for (const place of breakerPlaces(resolved)) {
+    const found = overridesFor(resolved, place.replace('/', '.'))
+    const own = new Map([...found].filter(([, from]) => from.place === place))
+    if (own.size === 0) continue
+    for (const id of policiesAt(resolved, place)) layers.set(id, [...(layers.get(id) ?? [every]), own])
+  }
+  return layers
+}
+
+/** The scopes that may have breaker overrides, classes before methods. */
+function breakerPlaces({ config, policies, overrideVariables = {} }: ResolvedConfig): string[] {
+  const places = new Set(
+    Object.keys(config.overrides ?? {})
+      .filter((key) => /\/CircuitBreaker\/[^/]*$/.test(key))
+      .map((key) => key.split('/').slice(0, -2).join('/')),
+  )
+  // Operation names cannot be parsed from variable names, so all known names are tried.
+  if (Object.keys(overrideVariables).some((name) => /_CIRCUITBREAKER_/.test(name))) {
+    for (const id of policies.keys()) places.add(id)
+    for (const operation of mappedOperations(config)) {
+      places.add(operation.split('.')[0] ?? '')
+      places.add(operation.replace('.', '/'))
+    }
+  }
+  return [...places].toSorted((a, b) => a.split('/').length - b.split('/').length)
+}
