@@ -11,7 +11,7 @@ type ErrorClass = abstract new (...args: never[]) => unknown
 /**
  * An entry of `retryOn`, `abortOn` and `failureOn`: an error class, a name or a predicate.
  *
- * A name is the name of a class or of one of its ancestors, an error code that looks like an identifier, a kind, a category,
+ * A name is a class name (also of an ancestor), an error code that looks like an identifier, a kind, a category,
  * a class of SQLSTATE (`sql:23`), a gRPC status (`grpc:UNAVAILABLE`), or an equivalent exception of Python or Java
  * (`socket.timeout`). Classes and names also match the causes of an error and the members of an AggregateError. A
  * predicate gets the error itself, and matches where it returns `true`.

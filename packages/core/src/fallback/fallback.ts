@@ -2,7 +2,7 @@ import { offAbort, onAbort } from '../abort.js'
 import type { Deferred } from '../deferred.js'
 import { transferSession } from '../session/session.js'
 
-/** What a fallback gets in addition to the error. */
+/** The information that a fallback gets in addition to the error. */
 export interface FallbackInfo {
   /** The number of the last attempt. */
   readonly attempt: number

@@ -40,7 +40,7 @@ export interface TimeoutOptions {
 }
 
 /**
- * What a guard does for the calls it runs. Options are copied when the guard is created. `F` is the result type of the
+ * The options of a guard. Options are copied when the guard is created. `F` is the result type of the
  * fallback: it is inferred where options are written at the call of `guard`, and is `never` for a guard without a fallback.
  */
 export interface GuardOptions<F = never> {
