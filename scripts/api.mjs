@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join, relative } from 'node:path'
 import { CompilerState, Extractor, ExtractorConfig } from '@microsoft/api-extractor'
 import { packages, root } from './packages.mjs'
+import { sortTypeMembers } from './stable-types.mjs'
 
 const update = process.argv.includes('--update')
 const folder = join(root, 'etc')
@@ -10,20 +11,6 @@ const fresh = join(root, '.cache/api')
 const written = join(root, '.cache/api-written')
 for (const dir of [folder, fresh, written]) mkdirSync(dir, { recursive: true })
 
-/**
- * The compiler prints the members of a union, and of an enum of zod's, in the order in which it met them, which is another
- * one after every build: they are sorted.
- *
- * @param {string} report
- */
-function settled(report) {
-  return report
-    .replace(/ZodEnum<\{\n([\s\S]*?)\n(\s*)\}>/g, (_, members, indent) => {
-      const lines = members.split('\n').sort()
-      return `ZodEnum<{\n${lines.join('\n')}\n${indent}}>`
-    })
-    .replace(/"[\w./ -]*"(?: \| "[\w./ -]*")+/g, (union) => union.split(' | ').sort().join(' | '))
-}
 let failed = false
 /** @type {Set<string>} */
 const expected = new Set()
@@ -65,7 +52,7 @@ for (const { dir, entries } of packages()) {
     if (errorCount > 0) failed = true
     const name = config.reportFilePath.split(/[/\\]/).at(-1) ?? ''
     const snapshot = join(folder, name)
-    const now = settled(readFileSync(config.reportFilePath, 'utf8'))
+    const now = sortTypeMembers(readFileSync(config.reportFilePath, 'utf8'))
     const before = existsSync(snapshot) ? readFileSync(snapshot, 'utf8') : ''
     if (now === before) continue
     console.log(`${update ? 'updated' : 'differs'}: ${relative(root, snapshot)}`)

@@ -7,7 +7,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 import { buildCommands } from './commands.mjs'
-import { packages, sourceLoaders } from './packages.mjs'
+import { formatSchema, packages, sourceLoaders } from './packages.mjs'
 
 const all = packages()
 
@@ -106,7 +106,7 @@ await import('../packages/dashboard/build.mjs')
 const runtime = all.find(({ name }) => name === '@holdfast/runtime')
 if (runtime !== undefined) {
   const { jsonSchema } = await import(pathToFileURL(join(runtime.dir, 'dist/index.js')).href)
-  writeFileSync(join(runtime.dir, 'dist/schema.json'), `${JSON.stringify(jsonSchema(), null, 2)}\n`)
+  writeFileSync(join(runtime.dir, 'dist/schema.json'), formatSchema(jsonSchema()))
 }
 
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')

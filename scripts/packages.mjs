@@ -60,5 +60,8 @@ export const sourceAliases = Object.fromEntries(
   packages().flatMap(({ entries }) => entries.map(({ id, source }) => [id, source])),
 )
 
+/** The text of the schema for editors. @param {object} schema */
+export const formatSchema = (schema) => `${JSON.stringify(schema, null, 2)}\n`
+
 /** Files that are imported as text, for every bundle of sources. */
 export const sourceLoaders = /** @type {const} */ ({ '.lua': 'text' })

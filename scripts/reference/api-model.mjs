@@ -2,6 +2,7 @@
 import { join, relative } from 'node:path'
 import ts from 'typescript'
 import { packages, root } from '../packages.mjs'
+import { sortTypeMembers } from '../stable-types.mjs'
 import { NO_DOC, parseDocComment } from './doc-comment.mjs'
 
 /** @typedef {import('./doc-comment.mjs').Doc} Doc */
@@ -59,18 +60,29 @@ const MAX_TYPE_LENGTH = 400
 /** A union with more characters has one member in each line. */
 const MAX_LINE_LENGTH = 110
 
-/** Sorts the members of unions of string literals, whose order changes from build to build. */
-export const sortUnions = (/** @type {string} */ text) =>
-  text.replace(/"[\w./ -]*"(?: \| "[\w./ -]*")+/g, (union) => union.split(' | ').sort().join(' | '))
+/**
+ * Writes strings with single quotes and sorts the members of unions of strings, because both differ between compilers and
+ * builds where a type is inferred.
+ *
+ * @param {string} text
+ */
+const tidyType = (text) =>
+  sortTypeMembers(text)
+    .replace(/"([^"'\\\n]*)"/g, "'$1'")
+    .replace(/'[\w./ -]*'(?: \| '[\w./ -]*')+/g, (union) => union.split(' | ').sort().join(' | '))
 
 const FORMAT = ts.TypeFormatFlags.NoTruncation | ts.TypeFormatFlags.UseAliasDefinedOutsideCurrentScope
 
-/** @returns {Entry[]} */
+/** The exports of all public entries. @returns {Entry[]} */
 export function readApi() {
   const published = packages()
     .filter((one) => !one.private && one.entries.length > 0)
     .sort((a, b) => rank(a.name) - rank(b.name))
-  const entries = published.flatMap(({ entries: own }) => own).filter(({ id }) => !isPrivate(id))
+  return readExports(published.flatMap(({ entries }) => entries).filter(({ id }) => !isPrivate(id)))
+}
+
+/** @param {readonly { id: string, types: string }[]} entries @returns {Entry[]} */
+export function readExports(entries) {
   const { config } = ts.readConfigFile(join(root, 'tsconfig.base.json'), ts.sys.readFile)
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root)
   const program = ts.createProgram(
@@ -172,7 +184,7 @@ function print(node) {
     .replace(/^declare /, '')
     .replace(/;$/, '')
     .replace(/^( {4})+/gm, (spaces) => ' '.repeat(spaces.length / 2))
-  return sortUnions(text)
+  return tidyType(text)
 }
 
 /** @param {string} text */
@@ -190,7 +202,7 @@ function createReader(checker, exported) {
     const type = checker.getDeclaredTypeOfSymbol(symbol)
     if (!ts.isTypeReferenceNode(node.type) || !isObject(type)) return []
     const flags = FORMAT | ts.TypeFormatFlags.InTypeAlias
-    return [/** @type {const} */ ([symbol.name, sortUnions(checker.typeToString(type, node, flags))])]
+    return [/** @type {const} */ ([symbol.name, tidyType(checker.typeToString(type, node, flags))])]
   })
   // A type that contains another one comes first.
   records.sort(([, a], [, b]) => b.length - a.length)
@@ -237,12 +249,15 @@ function createReader(checker, exported) {
     throw new Error(`${name} is a ${ts.SyntaxKind[first.kind]}, which the reference does not know`)
   }
 
-  /** A long union has one member in each line. @param {ts.TypeAliasDeclaration} node */
+  /** An alias. The members of a union keep their order, and a long one has one member in each line. @param {ts.TypeAliasDeclaration} node */
   function aliasText(node) {
-    const text = print(node)
-    if (text.length <= MAX_LINE_LENGTH || !ts.isUnionTypeNode(node.type)) return text
-    const head = text.slice(0, text.length - print(node.type).length).trimEnd()
-    return [head, ...node.type.types.map((one) => `  | ${print(one).replaceAll('\n', '\n    ')}`)].join('\n')
+    if (!ts.isUnionTypeNode(node.type)) return print(node)
+    const types = node.type.types.map((one) => print(one))
+    const parameters = node.typeParameters?.map((one) => print(one)).join(', ')
+    const head = `type ${node.name.text}${parameters === undefined ? '' : `<${parameters}>`} =`
+    const line = `${head} ${types.join(' | ')}`
+    if (line.length <= MAX_LINE_LENGTH && !line.includes('\n')) return line
+    return [head, ...types.map((one) => `  | ${one.replaceAll('\n', '\n    ')}`)].join('\n')
   }
 
   /** @param {ts.VariableDeclaration} node */
@@ -317,7 +332,7 @@ function createReader(checker, exported) {
 
   /** Whether a declaration belongs to another package, such as the Error of the language. @param {ts.Declaration} node */
   function isForeign(node) {
-    return !/\/packages\/\w+\/dist\//.test(node.getSourceFile().fileName)
+    return node.getSourceFile().fileName.includes('/node_modules/')
   }
 
   /** @param {ts.Declaration} node */
@@ -389,7 +404,7 @@ function createReader(checker, exported) {
   /** @param {ts.Symbol} property @param {ts.Node} at */
   function typeText(property, at) {
     const type = checker.getTypeOfSymbolAtLocation(property, at)
-    let text = sortUnions(checker.typeToString(type, at, FORMAT))
+    let text = tidyType(checker.typeToString(type, at, FORMAT))
     for (const [name, expanded] of records) text = text.replaceAll(expanded, name)
     return text
   }

@@ -52,7 +52,9 @@ const optionTable = (command) =>
               : ` One of ${argChoices.map(code).join(', ')}.`
           return [
             code(flags),
-            isEmpty ? escapeText(computed) : code(JSON.stringify(defaultValue)),
+            isEmpty
+              ? escapeText(computed)
+              : code(typeof defaultValue === 'string' ? defaultValue : JSON.stringify(defaultValue)),
             `${escapeText(sentence(text))}${choices}`,
           ]
         }),

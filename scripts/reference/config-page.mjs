@@ -13,7 +13,7 @@ const DURATION = / *,? in seconds or as '500ms', '30s', '5m', '24h', '30d'/
 /**
  * @param {Record<string, any>} sources
  */
-export function configPage({ configSchema, walk, z, BUILT_IN_POLICIES }) {
+export function configPage({ configSchema, walk, z, fieldInfo, BUILT_IN_POLICIES }) {
   const { unwrap, kindOf, shapeOf, childOf, itemOf, expectedValue, takesNull } = walk
 
   const descriptionOf = (/** @type {Schema} */ schema) =>
@@ -47,11 +47,14 @@ export function configPage({ configSchema, walk, z, BUILT_IN_POLICIES }) {
   /** The cells of each key. @param {Schema} schema @returns {string[][]} */
   const rowsOf = (schema) =>
     Object.entries(shapeOf(schema)).map(([key, child]) => {
-      const description = descriptionOf(child)
+      // The unit has a column of its own.
+      const { unit = '', expected = '' } = fieldInfo.get(unwrap(child)) ?? {}
+      const description = descriptionOf(child).replace(unit, '').replace(/ {2,}/g, ' ')
       const isRequired = unwrap(child) === child && !z.safeParse(child, undefined).success
       return [
         `${code(key)}${isRequired ? ' (required)' : ''}`,
         escapeText(expectedOf(child)),
+        DURATION.test(expected) ? 's' : '',
         escapeText(description.match(DEFAULT)?.[1] ?? ''),
         escapeText(description.replace(DEFAULT, '')),
       ]
@@ -67,7 +70,7 @@ export function configPage({ configSchema, walk, z, BUILT_IN_POLICIES }) {
     const earlier = shown.find((one) => texts.every((text) => one.rows.has(text)))
     if (earlier === undefined) {
       shown.push({ path, rows: new Set(texts) })
-      return table(['key', 'value', 'default', 'description'], rows)
+      return table(['key', 'value', 'unit', 'default', 'description'], rows)
     }
     const missing = [...earlier.rows]
       .filter((text) => !texts.includes(text))
@@ -85,7 +88,7 @@ export function configPage({ configSchema, walk, z, BUILT_IN_POLICIES }) {
     'Every key of `holdfast.yaml`. `holdfast check` reports unknown keys and values that are not valid, with their lines. A duration is a number of seconds or a text with a unit: `500ms`, `30s`, `5m`, `24h`, `30d`. In TypeScript objects the keys are in camelCase and numbers are milliseconds. Guide: [configuration](../configuration.md).',
     '## Schema for editors',
     'The package `@holdfast/runtime` contains the schema as JSON Schema, draft 2020-12: `@holdfast/runtime/schema.json`. Editors that use it complete keys, show their descriptions and mark mistakes.',
-    'In a YAML file, for editors with yaml-language-server (the YAML extension of VS Code, Neovim, Helix, JetBrains):',
+    'In a YAML file, for editors with yaml-language-server (the YAML extension of VS Code, Neovim, Helix):',
     fence('# yaml-language-server: $schema=./node_modules/@holdfast/runtime/dist/schema.json', 'yaml'),
     'For all config files of a workspace, in `.vscode/settings.json`:',
     fence(

@@ -1,7 +1,7 @@
 // All pages of the reference.
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
-import { root } from '../packages.mjs'
+import { formatSchema, root } from '../packages.mjs'
 import { readApi } from './api-model.mjs'
 import { apiIndex, apiPages, findUndocumented } from './api-pages.mjs'
 import { cliPage } from './cli-page.mjs'
@@ -35,7 +35,12 @@ export async function createPages() {
   ])
   return {
     pages,
-    problems: [...findUndocumented(entries), ...findWithoutDescription(openApi), ...brokenLinks(pages)],
+    problems: [
+      ...findUndocumented(entries),
+      ...findWithoutDescription(openApi),
+      ...brokenLinks(pages),
+      ...staleSchema(sources),
+    ],
   }
 }
 
@@ -47,13 +52,15 @@ export async function createPages() {
  * @returns {Entry[]}
  */
 function withDescriptions(entries, sources) {
-  const { records, z, policyEntrySchema, configSchema, breakerEntrySchema, memberChangeSchema } = sources
+  const { records, z, configSchema, memberChangeSchema, walk } = sources
+  /** The schema of each value of a mapping by name. @param {string} key */
+  const entryOf = (key) => walk.childOf(walk.childOf(configSchema, key), 'any')
   /** @type {Record<string, any[]>} */
   const schemas = {
     ...Object.fromEntries(Object.entries(records).map(([name, schema]) => [name, [schema]])),
-    policySchema: [records.policySchema, policyEntrySchema],
+    policySchema: [records.policySchema, entryOf('policies')],
     configSchema: [configSchema],
-    breakerEntrySchema: [breakerEntrySchema],
+    breakerEntrySchema: [entryOf('circuit_breakers')],
     memberChangeSchema: [memberChangeSchema],
   }
   /** @param {string} signature @param {string} property */
@@ -103,6 +110,15 @@ const indexPage = (entries) =>
     'One page for each entry that a program can import. The entries `/internal` and `/worker` are for other Holdfast packages: they can change with every release.',
     apiIndex(entries),
   )
+
+/** The schema for editors that the runtime ships, where it is not that of the sources. @param {Record<string, any>} sources */
+function staleSchema({ jsonSchema }) {
+  const file = join(root, 'packages/runtime/dist/schema.json')
+  const shipped = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  return shipped === formatSchema(jsonSchema())
+    ? []
+    : ['packages/runtime/dist/schema.json is not the schema of the sources: npm run build']
+}
 
 /** Links to files that do not exist. @param {Map<string, string>} pages */
 function brokenLinks(pages) {

@@ -130,8 +130,30 @@ export const stopReasonsPage = ({ records }) =>
     'Records accept unknown values, because a later version can add reasons.',
   )
 
+/**
+ * The responses of the forward proxy itself: the constant ones, and those to errors.
+ *
+ * @param {Sources} sources
+ */
+function proxyResponses({ proxyErrors, LIBRARY_ERRORS, HoldfastError, PrivateTargetError }) {
+  const { toErrorResponse, tooManyGuesses, ...others } = proxyErrors
+  const constants = Object.values(others).filter((one) => typeof one?.status === 'number' && one.error)
+  const errors = [
+    ...Object.keys(LIBRARY_ERRORS).map((name) => new HoldfastError(name, '')),
+    new PrivateTargetError(),
+    Object.assign(new Error(), { status: 429 }),
+    Object.assign(new Error(), { status: 504 }),
+    Object.assign(new Error(), { code: 'ECONNRESET' }),
+  ]
+  const rows = [...constants, tooManyGuesses(0), ...errors.map((error) => toErrorResponse(error))]
+    .toSorted((a, b) => a.status - b.status)
+    .map(({ status, error, message }) => [String(status), code(error), escapeText(message)])
+  return [...new Map(rows.map((row) => [row.join(), row])).values()]
+}
+
 /** @param {Sources} sources @param {import('./api-model.mjs').Entry[]} entries */
-export function errorCodesPage({ LIBRARY_ERRORS, SERVER_ERRORS, HoldfastError, classify }, entries) {
+export function errorCodesPage(sources, entries) {
+  const { LIBRARY_ERRORS, SERVER_ERRORS, HoldfastError, classify } = sources
   const categoryOf = (/** @type {string} */ name) => classify(new HoldfastError(name, '')).category
   const classes = entries.flatMap(({ id, exports }) =>
     exports
@@ -162,6 +184,9 @@ export function errorCodesPage({ LIBRARY_ERRORS, SERVER_ERRORS, HoldfastError, c
     '## Errors of the server',
     'Only responses of the REST API have these codes. The body of an error is `{ error, message, details? }`, where `error` is the code.',
     table(head, rows(SERVER_ERRORS, false)),
+    '## Responses of the forward proxy',
+    'The forward proxy answers with these codes where a request does not reach its target. The body is `{ error, message }`.',
+    table(['HTTP status', 'code', 'message'], proxyResponses(sources)),
     '## Error classes',
     table(['class', 'entry', 'description'], classes),
   )

@@ -143,7 +143,7 @@ export const TOPICS = {
       topic('Schema', 'config/src/schema/', 'configuration.md'),
       topic(
         'Resolved configuration',
-        ['config/src/resolve/', 'config/src/active-config/', 'config/src/retention'],
+        ['config/src/resolve/', 'config/src/active-config/', 'config/src/retention', 'config/src/defaults'],
         'configuration.md',
       ),
       topic('Explanation', 'config/src/explain/', 'configuration.md'),
@@ -181,6 +181,10 @@ export const TOPICS = {
   '@holdfast/records/schemas': {
     about: 'The schemas, codecs and types of all records, without the other functions of the package.',
     topics: [topic('Records', 'records/src/', 'records.md')],
+  },
+  '@holdfast/records/policy-fields': {
+    about: 'The fields of a policy as plain data, without a schema library.',
+    topics: [topic('Policies', 'records/src/', 'records.md')],
   },
   '@holdfast/fleet': {
     about: 'The state that the nodes of a fleet share through Redis. `@holdfast/runtime` uses it.',

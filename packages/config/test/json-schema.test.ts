@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { jsonSchema } from '../src/schema/json-schema.js'
+import { CURRENT_VERSION } from '../src/version.js'
 
 interface Node {
   type?: string
@@ -22,6 +23,13 @@ function* keys(node: Node, path = ''): Generator<[string, Node]> {
   if (node.items) yield* keys(node.items, `${path}[]`)
   for (const option of node.anyOf ?? []) yield* keys(option, path)
 }
+
+test('editors can identify the schema', () => {
+  expect(schema).toMatchObject({
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    $id: `urn:holdfast:config:${CURRENT_VERSION}`,
+  })
+})
 
 test('every key of the file has a description', () => {
   const all = [...keys(schema)]

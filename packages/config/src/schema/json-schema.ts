@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { CURRENT_VERSION } from '../version.js'
 import { fieldInfo } from './fields.js'
 import { configSchema } from './schema.js'
 
@@ -15,8 +16,13 @@ export function jsonSchema(): object {
       Object.assign(target, structuredClone(info.jsonSchema), description !== undefined && { description })
     },
   })
+  const { $schema, ...rest } = schema
   return {
-    ...schema,
+    $schema,
+    $id: `urn:holdfast:config:${CURRENT_VERSION}`,
     title: 'Holdfast configuration',
+    description:
+      'The config file of Holdfast. In YAML and JSON, durations are numbers of seconds or texts such as 500ms, 30s or 5m.',
+    ...rest,
   }
 }

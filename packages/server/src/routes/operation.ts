@@ -153,7 +153,7 @@ async function readBody<P, Q, H, B>(c: Context<Env>, spec: OperationSpec<P, Q, H
 }
 
 /** The errors that every operation can answer. */
-const COMMON_ERRORS = [
+export const COMMON_ERRORS = [
   'BAD_REQUEST',
   'UNAUTHORIZED',
   'FORBIDDEN',
@@ -162,7 +162,7 @@ const COMMON_ERRORS = [
 ] as const satisfies ErrorCode[]
 
 /** The error responses of an operation by status, for OpenAPI. */
-function errorResponses(codes: readonly ErrorCode[]): Record<string, object> {
+export function errorResponses(codes: readonly ErrorCode[]): Record<string, object> {
   const statuses = [...new Set(codes.map((code) => HTTP_STATUS_BY_CODE[code]))].toSorted((a, b) => a - b)
   return Object.fromEntries(
     statuses.map((status) => [

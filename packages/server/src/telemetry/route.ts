@@ -1,6 +1,7 @@
 import type { MiddlewareHandler } from 'hono'
 import type { App, Env } from '../http/env.js'
 import type { AppSettings } from '../options.js'
+import { COMMON_ERRORS, errorResponses } from '../routes/operation.js'
 import type { HoldfastLike } from '../runtime-api.js'
 import { EventCounters } from './event-counters.js'
 import { EXPOSITION_CONTENT_TYPE, formatExposition } from './exposition.js'
@@ -14,6 +15,23 @@ export function addMetrics(
   authentication: MiddlewareHandler<Env>,
 ): () => void {
   const counters = new EventCounters(hf)
+  app.openAPIRegistry.registerPath({
+    method: 'get',
+    path: '/metrics',
+    operationId: 'getMetrics',
+    tags: ['metrics'],
+    summary: 'All metrics in the text format of Prometheus',
+    description: 'Requires the role viewer.',
+    'x-role': 'viewer',
+    security: [{ bearer: [] }, {}],
+    responses: {
+      200: {
+        description: 'The metrics',
+        content: { [EXPOSITION_CONTENT_TYPE]: { schema: { type: 'string' } } },
+      },
+      ...errorResponses(COMMON_ERRORS),
+    },
+  })
   app.use('/metrics', authentication)
   app.get('/metrics', async (c) => {
     const text = formatExposition(await readMetrics(hf, counters, settings.clock))

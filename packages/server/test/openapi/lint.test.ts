@@ -69,6 +69,7 @@ describe('the OpenAPI document', () => {
         "GET /health",
         "GET /health/live",
         "GET /health/ready",
+        "GET /metrics",
         "PATCH /api/v1/pools/{id}/members/{member}",
         "POST /api/v1/circuit-breakers/{id}/reset",
         "POST /api/v1/circuit-breakers/{id}/trip",
