@@ -46,6 +46,7 @@ export const createRecordFilter = <T, F>({
   },
 })
 
+/** Selects sessions. The time of a session is its start, its policy is that of the last decision, as in metrics. */
 export const sessionFilter: RecordFilter<RetrySession, SessionFilter> = createRecordFilter(sessionColumns)
 export const eventFilter = createRecordFilter(eventColumns)
 export const errorFilter = createRecordFilter(errorColumns)
