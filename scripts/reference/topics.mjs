@@ -182,10 +182,6 @@ export const TOPICS = {
     about: 'The schemas, codecs and types of all records, without the other functions of the package.',
     topics: [topic('Records', 'records/src/', 'records.md')],
   },
-  '@holdfast/records/policy-fields': {
-    about: 'The fields of a policy as plain data, without a schema library.',
-    topics: [topic('Policies', 'records/src/', 'records.md')],
-  },
   '@holdfast/fleet': {
     about: 'The state that the nodes of a fleet share through Redis. `@holdfast/runtime` uses it.',
     topics: [topic('Fleet', 'fleet/src/', 'fleet.md')],

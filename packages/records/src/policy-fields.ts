@@ -38,9 +38,11 @@ export const POLICY_GROUPS = [
 
 /** A field of a policy. */
 export interface PolicyField {
+  /** The kind of value. */
   readonly kind: PolicyFieldKind
   /** The name of the field in a form. */
   readonly label: string
+  /** The group of the field in a form. */
   readonly group: (typeof POLICY_GROUPS)[number]
   /** The meaning of the field, in one sentence. */
   readonly description: string
@@ -56,8 +58,11 @@ export interface PolicyField {
 
 /** A field whose value is an object. A policy can lack it. */
 export interface PolicyPart {
+  /** The meaning of the object, in one sentence. */
   readonly description: string
+  /** The fields of the object. */
   readonly fields: { readonly [name: string]: PolicyField }
+  /** Always true: a policy can lack the object. */
   readonly nullable: true
 }
 
