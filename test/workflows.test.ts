@@ -92,7 +92,8 @@ test('the gate runs on every supported version of Node.js', () => {
   expect(gate.strategy.matrix.node).toEqual(['20', '22', '24'])
   expect(gate.steps.map(({ run }: Step) => run)).toEqual(expect.arrayContaining(['npm ci', 'npm test']))
   for (const { dir } of packages().filter((each) => !each.private))
-    expect(JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8')).engines.node).toBe('>=20')
+    expect(JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8')).engines.node).toBe('>=20.19.0')
+  expect(read('docs/support.md')).toContain('| Node.js | 20.19 and later;')
 })
 
 test('a release runs the gate before it publishes, and may sign with the identity of the workflow', () => {
