@@ -159,3 +159,9 @@ describe('the published packages', () => {
     expect([fixed, access]).toEqual([[['holdfast', '@holdfast/*']], 'public'])
   })
 })
+
+test('CONTRIBUTING.md lists every step of the gate', () => {
+  const names = [...read('scripts/gate.mjs').matchAll(/name: '([^',]+)/g)].map(([, name]) => name)
+  expect(names.length).toBeGreaterThan(10)
+  for (const name of names) expect(read('CONTRIBUTING.md')).toContain(`\n| ${name} | `)
+})

@@ -10,7 +10,7 @@ const rows = table
   .slice(2)
   .map((row) => row.split('|').map((cell) => cell.trim()))
 
-/** The default of each key in the table, without backticks. One default stands for all keys of its row. */
+/** The default of each key in the table, without backticks. One default applies to all keys of its row. */
 const documented = new Map(
   rows.flatMap(([, keys = '', defaults = '']) => {
     const names = [...keys.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
