@@ -23,7 +23,7 @@ export function restartNeededProblems(
       path: 'store',
       message: `${formatValue(store)} takes effect after a restart; until then records stay in ${formatValue(storeUrl)}`,
     })
-  for (const key of ['shared', 'node'] as const)
+  for (const key of ['shared', 'node', 'server', 'proxy'] as const)
     if (JSON.stringify(next[key]) !== JSON.stringify(config[key]))
       problems.push({ path: key, message: 'the change takes effect after a restart' })
   return problems

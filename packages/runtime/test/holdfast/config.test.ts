@@ -84,6 +84,23 @@ describe('the config file', () => {
     said.mockRestore()
   })
 
+  it.each([
+    ['server', 'server: { port: 9000 }'],
+    [
+      'proxy',
+      'proxy: { pool: out, port: 9001 }\npools: { out: { members: [{ id: a, url: "http://127.0.0.1:1" }] } }',
+    ],
+  ])('warns that a change of the section %s takes effect after a restart', async (path, section) => {
+    const said = calm()
+    const dir = await folder({ 'holdfast.yaml': FILE })
+    const file = join(dir, 'holdfast.yaml')
+    const { hf } = await start(file, { watch: false })
+    await writeFile(file, `${FILE}${section}\n`)
+    const { warnings } = await hf.config.reload()
+    expect(warnings).toEqual([{ path, message: 'the change takes effect after a restart' }])
+    said.mockRestore()
+  })
+
   it('is rejected as a whole if it is not valid: the old one stays active, and an event and an audit record have the reason', async () => {
     const said = calm()
     const dir = await folder({ 'holdfast.yaml': FILE })
