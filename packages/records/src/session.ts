@@ -1,3 +1,4 @@
+import type { StopReason } from 'holdfast'
 import { z } from 'zod'
 import { type CamelCased, createCodec } from './codec/case-codec.js'
 import { describeFields } from './codec/describe-fields.js'
@@ -73,7 +74,8 @@ export type RetryAttempt = CamelCased<typeof attemptSchema>
 export const attemptCodec = createCodec(attemptSchema)
 
 /** The schema of a stop reason. It accepts other strings too, because a later version can add reasons. */
-export const stopReason = openWord(STOP_REASONS)
+export const stopReason: z.ZodType<StopReason | (string & {}), StopReason | (string & {})> =
+  openWord(STOP_REASONS)
 
 /** The schema of a session, in the wire format. */
 export const sessionSchema = describeFields(
