@@ -19,7 +19,7 @@ export const escapeText = (text) =>
 export const code = (text) => (text.includes('`') ? `\`\` ${text} \`\`` : `\`${text}\``)
 
 /** The text of a table's cell: one line, with escaped bars. @param {string} text */
-export const cell = (text) =>
+const cell = (text) =>
   text
     .trim()
     .replace(/\s*\n\s*/g, ' ')
