@@ -14,10 +14,11 @@ const around = async (bare, subject) => ({
 /** @type {import('./index.mjs').Case} */
 export const collection = {
   name: 'collection',
-  title: 'After a full collection',
+  title: 'After a full garbage collection',
   note:
-    'The first 2 ms of calls after full garbage collections with no call in flight, against bare calls. V8 discards ' +
-    'code that was compiled for classes of which no instance is left, so an instance of each is kept.',
+    'The first 2 ms of calls after full garbage collections with no call in flight, against bare calls. V8 ' +
+    'discards code that was compiled for classes without a live instance, so Holdfast keeps an instance of ' +
+    'each.',
   metrics: [
     { key: 'before', title: '× bare, before', unit: 'times' },
     { key: 'after', title: '× bare, after', unit: 'times', spread: true },

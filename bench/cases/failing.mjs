@@ -49,14 +49,14 @@ async function measure(errors, company, load) {
  * @returns {import('./index.mjs').Case}
  */
 function failingCase(name, errors, company) {
-  const how = company === 'alone' ? 'one call at a time' : '1,000 calls together'
-  const thrown = errors === 'made' ? 'an error made beforehand' : 'a fresh error per attempt'
+  const how = company === 'alone' ? 'one call at a time' : '1,000 concurrent calls'
+  const thrown = errors === 'made' ? 'an error created before' : 'a fresh error per attempt'
   return {
     name,
-    title: `Three immediate failing attempts, ${how}, ${thrown}`,
+    title: `Three failing attempts without delay, ${how}, ${thrown}`,
     note:
-      'Against three bare `try { await fn() } catch {}`. The zero delay of cockatiel is a timer: 1 ms per retry, ' +
-      'which calls together share.',
+      'Against three bare `try { await fn() } catch {}`. A delay of zero is a timer in cockatiel: 1 ms per ' +
+      'retry, shared by calls that run together.',
     metrics: RATIO,
     rounds: 2,
     subjects: libraries.map(({ label, bounded, load }) => ({

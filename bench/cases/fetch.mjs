@@ -42,8 +42,10 @@ async function added(options, init) {
 /** @type {import('./index.mjs').Case} */
 const fetchCost = {
   name: 'fetch',
-  title: 'createFetch over a fetch that answers at once',
-  note: 'What a request costs more than with that fetch alone, which does not look at its signal: that is made when it is read.',
+  title: 'createFetch over a fetch that responds at once',
+  note:
+    'The cost of a request beyond that of the inner fetch, which does not read its signal: a signal is created ' +
+    'when it is read.',
   metrics: [{ key: 'added', title: 'added per request', unit: 'nanoseconds', spread: true }],
   rounds: 3,
   subjects: [
@@ -87,8 +89,9 @@ const fetchThroughput = {
   name: 'fetch-throughput',
   title: 'createFetch over the platform’s fetch, on loopback',
   note:
-    '64 requests in flight to a server in another process, by turns with the same fetch without it: 1.05 × the time is 95 % of the ' +
-    'throughput. A deadline needs an AbortSignal for each attempt, so that with deadlines it is held against a fetch that is given one.',
+    '64 requests in flight to a server in another process, alternating with the same fetch alone: 1.05 × the ' +
+    'time is 95 % of the throughput. A deadline needs an AbortSignal for each attempt, so requests with ' +
+    'deadlines are compared with a fetch that has one too.',
   metrics: [
     { key: 'perCall', title: 'per request', unit: 'nanoseconds' },
     { key: 'ratio', title: '× bare fetch', unit: 'times', spread: true },

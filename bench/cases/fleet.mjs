@@ -5,8 +5,10 @@ const measure = () => import('../measure/shared.mjs')
 export const fleet = [
   {
     name: 'fleet-success',
-    title: 'A call that succeeds, with Redis attached',
-    note: 'Through a breaker that a fleet shares, against the same call through one that it does not share, in turns.',
+    title: 'A call that succeeds, with Redis',
+    note:
+      'Through a breaker that a fleet shares, alternating with the same call through a breaker that is not ' +
+      'shared.',
     metrics: [
       { key: 'perCall', title: 'per call', unit: 'nanoseconds' },
       { key: 'ratio', title: '× without', unit: 'times', spread: true },
@@ -24,7 +26,7 @@ export const fleet = [
   {
     name: 'fleet-opening',
     title: 'A breaker that opens in 20 processes',
-    note: 'From the moment that it is open in the one that was told to open it until it is open in each of the others.',
+    note: 'From the moment a breaker is open in the process that opened it until it is open in each other process.',
     metrics: [
       { key: 'p50', title: 'half of them', unit: 'milliseconds' },
       { key: 'p99', title: '99 in 100', unit: 'milliseconds' },

@@ -8,10 +8,10 @@ const underLoad = async (call) => ({ samples: await measureLoad(call) })
 /** @type {import('./index.mjs').Case} */
 export const load = {
   name: 'load',
-  title: 'The same with timeouts, by how many calls are in flight',
+  title: 'Retry, breaker and timeouts, by the number of calls in flight',
   note:
-    'The cost of one call with 64 in flight, and how many times as much with more; the bare call shows how much of ' +
-    'that is the memory of the machine.',
+    'The time of one call with 64 calls in flight, and the factor by which it grows with more calls. The bare ' +
+    'call shows which part of the growth is the memory of the machine.',
   metrics: [
     { key: 'few', title: 'per call at 64', unit: 'nanoseconds' },
     { key: 'many', title: '1,000 ÷ 64', unit: 'times', spread: true },

@@ -28,10 +28,10 @@ export const loading = {
   name: 'loading',
   title: 'Loading the library',
   note:
-    'How much longer Node takes over a script that imports it than over an empty one, each in a new process: by the clock, ' +
-    'which is right on an idle machine only, and in time of the processor, which the bound is held against. What a retry, a ' +
-    'breaker and timeouts weigh, bundled, minified and gzipped: of ours all that `guard` can do, of the others what the ' +
-    'case `timeouts` uses. How many packages it depends on.',
+    'The additional time of a Node process that imports the library, compared with an empty script: wall time, ' +
+    'which is exact on an idle machine only, and processor time, which the bound applies to. The size of ' +
+    'retry, breaker and timeouts, bundled, minified and gzipped: for Holdfast everything that `guard` ' +
+    'supports, for the others the parts that these benchmarks use.',
   metrics: [
     { key: 'wall', title: 'import, by the clock', unit: 'milliseconds', spread: true },
     { key: 'processor', title: 'import, processor', unit: 'milliseconds', spread: true },

@@ -16,12 +16,12 @@ const DEFAULT = {}
 /** @type {import('./index.mjs').Case} */
 export const poolEffect = {
   name: 'pool-effect',
-  title: 'What pools, breakers and retries do for calls to a fleet that fails',
+  title: 'The effect of pools, breakers and retries on calls to members that fail',
   note:
-    'A simulation with a seed: 100 members, of which 40 fail 3 % of the time, 40 fail 45 % and 20 fail 90 %; 50 calls a second ' +
-    'for ten minutes of virtual time. Without breakers they never open. Success and the success of first retries are better when ' +
-    'higher; attempts are wasted that go to a member which fails over 70 % of the time; the last column is the time that 95 of ' +
-    '100 calls with a retry take at most.',
+    'A simulation with a seed: 100 members, of which 40 fail 3 % of the time, 40 fail 45 % and 20 fail 90 %; ' +
+    '50 calls per second for ten minutes of virtual time. Without breakers they never open. For success and ' +
+    'first retries higher is better. A wasted attempt is one to a member that fails over 70 % of the time. The ' +
+    'last column is the 95th percentile of the time of calls that were retried.',
   metrics: [
     { key: 'success', title: 'success', unit: 'percent' },
     { key: 'firstRetry', title: 'first retries', unit: 'percent' },

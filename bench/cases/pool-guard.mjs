@@ -9,8 +9,9 @@ export const poolGuard = {
   name: 'pool-guard',
   title: 'A call through a guard with a pool',
   note:
-    'Processor time of a call that succeeds through a guard with a pool, beyond the same call through the same guard without one, ' +
-    'in turns, by the number of members. Calls come from 1,024 sessions in twenty regions.',
+    'Processor time of a call that succeeds through a guard with a pool, beyond the same call through the same ' +
+    'guard without a pool, alternating, by the number of members. Calls come from 1,024 sessions in twenty ' +
+    'regions.',
   metrics: [
     { key: 'many', title: '1,000 members', unit: 'nanoseconds' },
     { key: 'most', title: '100,000', unit: 'nanoseconds', spread: true },

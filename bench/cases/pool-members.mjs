@@ -31,9 +31,8 @@ export const poolMembers = {
   name: 'pool-members',
   title: 'The members of a pool',
   note:
-    `What one of ${MAX_MEMBERS.toLocaleString('en')} members costs that was used once, half of them with a failure, breaker included, ` +
-    'beside the object that the caller made: on the heap and in buffers, and as the system sees it. And how much ' +
-    `time of the processor it takes to add ${ADDED.toLocaleString('en')} one by one.`,
+    'The memory of a pool for each member, in addition to the object that the caller created: on the heap and ' +
+    'in buffers, and as resident memory. And the time to add a member.',
   metrics: [
     { key: 'bytes', title: 'memory', unit: 'bytes' },
     { key: 'resident', title: 'resident', unit: 'bytes' },

@@ -7,10 +7,11 @@ const SIZES = { few: 100, many: 10_000, most: 100_000 }
 /** @type {import('./index.mjs').Case} */
 export const poolPicks = {
   name: 'pool-picks',
-  title: 'Choosing a member of a pool',
+  title: 'Selecting a member of a pool',
   note:
-    'One choice and its result, with 30 % of the members out, by how many members there are, in time of the processor. ' +
-    'With 100,000 members most of it is waiting for memory, which a busy machine makes longer.',
+    'Processor time of one selection with its result, with 30 % of the members ejected, by the number of ' +
+    'members. With 100,000 members most of the time is waiting for memory, which takes longer on a busy ' +
+    'machine.',
   metrics: [
     { key: 'few', title: '100 members', unit: 'nanoseconds' },
     { key: 'many', title: '10,000', unit: 'nanoseconds' },

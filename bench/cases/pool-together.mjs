@@ -8,10 +8,10 @@ const MEMBERS = 1000
 /** @type {import('./index.mjs').Case} */
 export const poolTogether = {
   name: 'pool-together',
-  title: 'Calls to a pool, one at a time and together',
-  note: `A guard with a pool of ${MEMBERS.toLocaleString('en')} members: ${TOGETHER.toLocaleString('en')} calls together, against one after the other.`,
+  title: 'Calls to a pool, one at a time and concurrently',
+  note: `A guard with a pool of ${MEMBERS.toLocaleString('en')} members: ${TOGETHER.toLocaleString('en')} concurrent calls, compared with one call after another.`,
   metrics: [
-    { key: 'perCall', title: 'per call, together', unit: 'nanoseconds' },
+    { key: 'perCall', title: 'per call, concurrent', unit: 'nanoseconds' },
     { key: 'ratio', title: '× one at a time', unit: 'times', spread: true },
   ],
   rounds: 3,

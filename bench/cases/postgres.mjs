@@ -11,10 +11,11 @@ const metrics = [
 export const postgres = [
   {
     name: 'postgres-adds',
-    title: 'Dead letters in PostgreSQL, a thousand at a time',
+    title: 'Adding dead letters to PostgreSQL, a thousand at a time',
     note:
-      'A thousand callers add one entry each, and each is told when its own is on the disk; against the same records in one ' +
-      'hand-written statement, into a table that is found by id and key and taken by age. Both flush. 2.5 times as long is 40 % of the rate.',
+      'A thousand callers add one entry each, and each call resolves when its entry is on disk. Compared with ' +
+      'the same records in one hand-written statement, into a table with indexes for id, key and age. Both ' +
+      'flush. 2.5 times the time is 40 % of the rate.',
     metrics,
     rounds: 2,
     subjects: [
@@ -29,8 +30,8 @@ export const postgres = [
     name: 'postgres-leases',
     title: 'Leasing and completing dead letters in PostgreSQL',
     note:
-      'A worker takes 50 at a time and completes each, until a thousand are done; against a hand-written loop with SKIP LOCKED that ' +
-      'takes 50 in one statement and completes the 50 in another.',
+      'A worker leases 50 entries at a time and completes each, until a thousand are completed. Compared with a ' +
+      'hand-written loop with SKIP LOCKED that leases 50 in one statement and completes them in another.',
     metrics,
     rounds: 2,
     subjects: [
@@ -43,11 +44,12 @@ export const postgres = [
   },
   {
     name: 'postgres-replays',
-    title: 'Replaying dead letters in PostgreSQL by several processes',
+    title: 'Replaying dead letters in PostgreSQL with several processes',
     note:
-      'Two thousand entries, replayed by 1, 2, 4 and 8 processes with handlers that do nothing, from the moment all are ready; against ' +
-      'as many processes with a plain loop, in turns: BEGIN, SELECT … FOR UPDATE SKIP LOCKED LIMIT 1, UPDATE, COMMIT. Both flush. ' +
-      '1.67 times as long is 60 % of the rate. Time per entry should fall with more processes for as long as there are cores for them.',
+      'Two thousand entries, replayed by 1, 2, 4 and 8 processes with handlers that do nothing, measured from ' +
+      'the moment all processes are ready. Alternating with the same number of processes that run a plain loop: ' +
+      'BEGIN, SELECT … FOR UPDATE SKIP LOCKED LIMIT 1, UPDATE, COMMIT. Both flush. 1.67 times the time is 60 % ' +
+      'of the rate. The time per entry should fall with more processes while there are cores for them.',
     metrics,
     rounds: 1,
     subjects: /** @type {const} */ (['batch', 'work']).flatMap((how) =>

@@ -9,8 +9,9 @@ export const proxy = {
   name: 'proxy',
   title: 'The forward proxy',
   note:
-    'Requests for 1 kB on loopback, 64 in flight, through one upstream proxy that answers by itself; by turns with proxy-chain, each ' +
-    'of the three in a process of its own. Ours picks a member, asks its breaker and counts the result for each; `holdfast proxy` is the command, with the policies, ' +
+    'Requests for 1 kB on loopback, 64 in flight, through one upstream proxy that responds itself, alternating ' +
+    'with proxy-chain; each of the three is a process. Holdfast selects a member, acquires a permit of its ' +
+    'breaker and records the result for each request; `holdfast proxy` is the command, with the policies, ' +
     'records and metrics of a runtime.',
   metrics: [
     { key: 'each', title: 'per request', unit: 'nanoseconds' },
@@ -36,10 +37,10 @@ const TUNNELS = 5000
 /** @type {import('./index.mjs').Case} */
 export const proxyMemory = {
   name: 'proxy-memory',
-  title: 'What the forward proxy holds on to',
+  title: 'The memory of the forward proxy',
   note:
-    'The heap of its process after so many requests, 64 in flight, against that after 20,000; and all of its memory while ' +
-    'tunnels stand and nothing comes through them.',
+    'The heap of its process after this number of requests, 64 in flight, divided by that after 20,000 ' +
+    'requests; and the memory of the process with idle tunnels.',
   metrics: [
     { key: 'heap', title: 'heap', unit: 'times' },
     { key: 'memory', title: 'memory', unit: 'bytes' },

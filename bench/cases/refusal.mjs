@@ -39,10 +39,11 @@ async function errorOf(call) {
 /** @type {import('./index.mjs').Case} */
 export const refusal = {
   name: 'refusal',
-  title: 'Refusal by an open breaker',
+  title: 'A call that an open breaker rejects',
   note:
-    'Against a bare `await fn()` that succeeds. Ours is refused through a guard with retry and breaker; the others are ' +
-    'asked at the breaker itself, without the retry around it. Theirs carry a stack; only Effect’s says when to come again.',
+    'Against a bare `await fn()` that succeeds. Holdfast rejects through a guard with retry and breaker; the ' +
+    'others are measured at the breaker itself, without a retry. The errors of the others have a stack trace; ' +
+    'besides Holdfast only Effect reports when to retry.',
   metrics: RATIO,
   rounds: 3,
   subjects: [

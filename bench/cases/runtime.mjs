@@ -8,8 +8,10 @@ const measure = () => import('../measure/runtime.mjs')
 export const runtime = [
   {
     name: 'runtime-success',
-    title: 'A call under the runtime that succeeds',
-    note: 'Against a bare `await fn()`: the operation is looked up, the call can be listed and cancelled, and is counted.',
+    title: 'A call of the runtime that succeeds',
+    note:
+      'Against a bare `await fn()`. The runtime finds the operation, lists the call so that it can be cancelled, ' +
+      'and counts it.',
     metrics: RATIO,
     rounds: 3,
     subjects: [
@@ -27,10 +29,10 @@ export const runtime = [
   },
   {
     name: 'runtime-failure',
-    title: 'A call under the runtime that fails three times',
+    title: 'A call of the runtime that fails three times',
     note:
-      'Processor time beyond the same call under a guard of the engine alone: a session, events, error records and counters, ' +
-      'and bringing them to the store.',
+      'Processor time beyond the same call through a guard of the engine alone: a session, events, error ' +
+      'records, counters, and writing them to the store.',
     metrics: [{ key: 'beyond', title: 'beyond the engine', unit: 'nanoseconds', spread: true }],
     rounds: 2,
     subjects: [
@@ -49,7 +51,9 @@ export const runtime = [
   {
     name: 'runtime-queries',
     title: 'Metrics of 24 hours',
-    note: 'Every minute of the day counted calls of 20 policies. A counter is as large for 60 calls a minute as for 60,000.',
+    note:
+      'Each minute of the day has calls of 20 policies. The size of a counter does not depend on the number of ' +
+      'calls.',
     metrics: [
       { key: 'window', title: 'window', unit: 'milliseconds', spread: true },
       { key: 'series', title: 'series', unit: 'milliseconds' },
@@ -67,7 +71,9 @@ export const runtime = [
   {
     name: 'runtime-reload',
     title: 'Reloading a file with 1,000 policies',
-    note: 'Until it is in force, while calls run one after another; and the longest that one of them had to wait.',
+    note:
+      'The time until the new configuration is active, while calls run one after another; and the longest time ' +
+      'that one of these calls had to wait.',
     metrics: [
       { key: 'reload', title: 'reload', unit: 'milliseconds', spread: true },
       { key: 'stall', title: 'longest stall', unit: 'milliseconds', spread: true },
@@ -83,8 +89,8 @@ export const runtime = [
   },
   {
     name: 'runtime-memory',
-    title: 'What the runtime holds',
-    note: 'Heap for 10,000 attempts and 100 breakers, and what another million calls add.',
+    title: 'The memory of the runtime',
+    note: 'Heap for 10,000 attempts and 100 breakers, and the growth after another million calls.',
     metrics: [
       { key: 'held', title: 'held', unit: 'bytes' },
       { key: 'grown', title: 'added by a million calls', unit: 'bytes' },

@@ -137,24 +137,24 @@ async function pages() {
 export const server = [
   {
     name: 'server-readers',
-    title: 'Calls while 500 read the event stream',
-    note: `With ${EVENTS} events a second, against the same without readers, by the time of the processor.`,
+    title: 'Calls while 500 clients read the event stream',
+    note: `Processor time with ${EVENTS} events per second, compared with the same load without readers.`,
     metrics: [{ key: 'ratio', title: '× without', unit: 'times', spread: true }],
     rounds: 1,
     subjects: [{ label: 'holdfast', bounds: { ratio: 1.05 }, measure: withReaders }],
   },
   {
     name: 'server-questions',
-    title: 'Questions over a day with a million attempts',
-    note: 'The slowest of seven questions over HTTP: metrics, sessions and errors, from the memory store.',
+    title: 'Queries over a day with a million attempts',
+    note: 'The slowest of seven queries over HTTP: metrics, sessions and errors, with the memory store.',
     metrics: [{ key: 'slowest', title: 'slowest', unit: 'milliseconds', spread: true }],
     rounds: 1,
     subjects: [{ label: 'holdfast', bounds: { slowest: 100 }, measure: questions }],
   },
   {
     name: 'server-pages',
-    title: 'Pages through 100,000 breakers',
-    note: 'A page of 1,000, over HTTP.',
+    title: 'Pages of 100,000 breakers',
+    note: 'A page of 1,000 breakers, over HTTP.',
     metrics: [{ key: 'page', title: 'per page', unit: 'milliseconds', spread: true }],
     rounds: 1,
     subjects: [{ label: 'holdfast', measure: pages }],
@@ -163,8 +163,8 @@ export const server = [
     name: 'telemetry',
     title: 'A call that succeeds, with telemetry',
     note:
-      'Against the same call of a runtime without. Where OpenTelemetry is not installed calls are the very same functions, ' +
-      'which a test sees to.',
+      'Against the same call of a runtime without telemetry. Where OpenTelemetry is not installed, calls use the ' +
+      'same functions as without telemetry; a test checks that.',
     metrics: [
       { key: 'perCall', title: 'per call', unit: 'nanoseconds' },
       { key: 'ratio', title: '× without', unit: 'times', spread: true },

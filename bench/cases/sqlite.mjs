@@ -5,11 +5,11 @@ const measure = () => import('../measure/sqlite.mjs')
 export const sqlite = [
   {
     name: 'sqlite-adds',
-    title: 'Dead letters in SQLite, a thousand at a time',
+    title: 'Adding dead letters to SQLite, a thousand at a time',
     note:
-      'A thousand callers add one entry each, found by id, key, operation, status and age, and each is told when its own is on ' +
-      'the disk; against the same records in one transaction of the driver alone, into a table with an id and a text. Both ' +
-      'flush. 2.5 times as long is 40 % of the rate.',
+      'A thousand callers add one entry each, with indexes for id, key, operation, status and age, and each call ' +
+      'resolves when its entry is on disk. Compared with the same records in one transaction of the driver ' +
+      'alone, into a table with an id and a text. Both flush. 2.5 times the time is 40 % of the rate.',
     metrics: [
       { key: 'ratio', title: 'time ÷ raw driver', unit: 'times', spread: true },
       { key: 'perEntry', title: 'per entry', unit: 'nanoseconds' },
@@ -27,9 +27,9 @@ export const sqlite = [
     name: 'sqlite-lists',
     title: 'Listing 100 of a million dead letters in SQLite',
     note:
-      'Sixty pages of 100 each, one after the other: of one operation, pending and from a time on; the same from the oldest ' +
-      'on; failed ones of all operations before a time, the newest first; anything. And the statistics of all. In time of the ' +
-      'processor.',
+      'Sixty pages of 100 entries, one after another: pending entries of one operation from a time on; the same ' +
+      'from the oldest entry; failed entries of all operations before a time, newest first; all entries. And the ' +
+      'statistics of all entries. Processor time.',
     metrics: [
       { key: 'age', title: 'operation, status, age', unit: 'milliseconds', spread: true },
       { key: 'oldest', title: 'operation, status', unit: 'milliseconds' },
@@ -48,10 +48,10 @@ export const sqlite = [
   },
   {
     name: 'sqlite-records',
-    title: 'Keeping the records of a failed call in SQLite',
+    title: 'Storing the records of a failed call in SQLite',
     note:
-      'A session, and an event and an error record for each attempt: what the store itself costs, in time of the processor, with ' +
-      'eight calls a turn.',
+      'A session, and an event and an error record for each attempt: the processor time of the store itself, ' +
+      'with eight calls per turn of the event loop.',
     metrics: [{ key: 'call', title: 'per failed call', unit: 'nanoseconds', spread: true }],
     rounds: 2,
     subjects: [1, 3].map((attempts) => ({

@@ -7,8 +7,9 @@ export const success = {
   name: 'success',
   title: 'Retry and a rolling-window breaker, a call that succeeds',
   note:
-    'Against a bare `await fn()`. A guard with a clock of its own asks it in every call; with the machine’s, calls that ' +
-    'follow one another within microseconds share a reading, as these do, and calls further apart do not.',
+    'Against a bare `await fn()`. A guard with its own clock reads it in every call. With the system clock, ' +
+    'calls that follow each other within microseconds share one reading, as these do; calls further apart do ' +
+    'not.',
   metrics: RATIO,
   rounds: 3,
   subjects: [

@@ -5,10 +5,10 @@ import { RATIO, successes } from './against-bare.mjs'
 /** @type {import('./index.mjs').Case} */
 export const timeouts = {
   name: 'timeouts',
-  title: 'The same with a timeout per attempt and one for all, a call that succeeds',
+  title: 'Retry, breaker, a timeout per attempt and one per call, a call that succeeds',
   note:
-    'Against a bare `await fn()`. All have a timer or a deadline for the attempt and another for the whole call, but ' +
-    'p-retry: it looks at the time between attempts only.',
+    'Against a bare `await fn()`. Each library has a timer or a deadline for the attempt and another for the ' +
+    'whole call, except p-retry, which checks the time between attempts only.',
   metrics: RATIO,
   rounds: 3,
   subjects: [

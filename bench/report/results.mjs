@@ -21,9 +21,9 @@ export function resultsPage(results) {
 
 Written by \`npm run bench\`; [how it measures](README.md). Node ${node}, ${processors} processors; ${named.join(', ')}.
 
-A ratio says how many times as long a call takes as the bare thing measured in turns with it: it travels between machines;
-the times and the order of close neighbours do not. Each figure is a median, its spread the middle half of the samples: where
-a bound lies within the spread, run it again on a quieter machine before believing either answer. Less is better everywhere.
+A ratio compares a call with the bare code that is measured alternately with it. Ratios can be compared between machines; times,
+and the order of rows with similar figures, cannot. Each figure is a median. Its spread is the middle half of the samples: if a
+bound lies within the spread, repeat the run on an idle machine before you draw a conclusion. Lower is better.
 
 ${summary(results).join('\n')}
 
