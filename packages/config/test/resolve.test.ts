@@ -40,7 +40,7 @@ test('a policy that says nothing has the defaults of the engine', () => {
   })
 })
 
-test('ready policies are there, and one of a file replaces the whole of it', () => {
+test('built-in policies exist, and a policy of the file replaces one completely', () => {
   expect(Object.keys(BUILT_IN_POLICIES)).toEqual([
     'default',
     'default_exponential_backoff',

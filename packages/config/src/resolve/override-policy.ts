@@ -2,7 +2,7 @@ import type { RetryPolicy } from '@holdfast/records'
 import type { Duration } from 'holdfast'
 import { parseDuration } from 'holdfast/internal'
 import type { OperationOverrides, OverrideValue } from './overrides.js'
-import { type FieldOrigin, ORIGIN_RANK, READY_POLICY, type ResolvedPolicy } from './resolve-policy.js'
+import { BUILT_IN_POLICY, type FieldOrigin, ORIGIN_RANK, type ResolvedPolicy } from './resolve-policy.js'
 
 /** A policy with the overrides for one operation. */
 export interface OverriddenPolicy extends ResolvedPolicy {
@@ -138,7 +138,7 @@ function overrideRetry(changes: Changes, before: ResolvedPolicy, overrides: Oper
 function capBaseDelay({ values, origins }: Changes, before: ResolvedPolicy): void {
   const { origin, where } = before.origins.baseDelay ?? { origin: 'built-in' }
   const isGiven = origins.baseDelay !== before.origins.baseDelay
-  if (isGiven || (origin !== 'built-in' && where !== READY_POLICY)) return
+  if (isGiven || (origin !== 'built-in' && where !== BUILT_IN_POLICY)) return
   const { baseDelay, maxDelay } = values as { baseDelay: number; maxDelay: number }
   if (maxDelay >= baseDelay) return
   values.baseDelay = maxDelay

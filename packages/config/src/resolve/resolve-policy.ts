@@ -18,7 +18,7 @@ export const ORIGIN_RANK: Readonly<Record<Origin, number>> = {
 }
 
 /** The origin of the values of built-in policies. */
-export const READY_POLICY = 'ready policy'
+export const BUILT_IN_POLICY = 'built-in policy'
 
 /** The origin of one value. */
 export interface FieldOrigin {
@@ -133,7 +133,7 @@ function originsFor(
     createOrigin('global_defaults', places[locationKey('global_defaults', field)]),
   )
   addOrigins(entry, (field) =>
-    createOrigin('policy', own === undefined ? READY_POLICY : places[locationKey('policies', id, field)]),
+    createOrigin('policy', own === undefined ? BUILT_IN_POLICY : places[locationKey('policies', id, field)]),
   )
   addOrigins(change, () => ({ origin: 'api' }))
   return Object.freeze(origins)
