@@ -8,7 +8,7 @@ export const formatDemoConfig = ({
   proxies,
 }: DemoAddresses): string => `# The config file of the demo: change it while the demo runs and watch the effect.
 # It is rewritten at every start.
-version: "1.1.0"
+version: "1.2.0"
 
 global_defaults: { jitter_type: full, jitter_amount: 0.5 }
 

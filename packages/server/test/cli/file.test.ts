@@ -156,6 +156,12 @@ describe('init', () => {
     }
   })
 
+  it('writes a file to which every key of the current format can be added without a warning', () => {
+    const text = formatConfigFile({ store: 'files:data', port: 1, proxies: false })
+    const { problems, warnings } = checkConfig(`${text}\nerrors: { max_entries: 10 }\n`, { env: {} })
+    expect([problems, warnings]).toEqual([[], []])
+  })
+
   it('asks nothing without a terminal, and does not overwrite a file', async () => {
     const world = new World()
     expect((await world.run(['init'])).code).toBe(EXIT_CODES.ok)

@@ -39,7 +39,7 @@ export const formatConfigFile = ({
   proxies,
 }: InitAnswers): string => `# The configuration of Holdfast: retries, circuit breakers, dead letters.
 # \`holdfast check\` checks it; \`holdfast explain OPERATION\` shows effective values. Durations are seconds.
-version: "1.1.0"
+version: "1.2.0"
 
 # Defaults of all policies.
 global_defaults: { jitter_type: full, jitter_amount: 0.5 }
