@@ -1,3 +1,6 @@
+/** A union of string literals, which can have any other string as a member too. */
+const STRING_UNION = /(?:"[\w./ -]*"|\(string & \{\}\))(?: \| (?:"[\w./ -]*"|\(string & \{\}\)))+/g
+
 /**
  * Sorts what the compiler prints in another order after every build: the members of a union of strings whose type is inferred,
  * which have double quotes, and those of an enum of zod.
@@ -10,5 +13,5 @@ export function sortTypeMembers(text) {
       const lines = members.split('\n').sort()
       return `ZodEnum<{\n${lines.join('\n')}\n${indent}}>`
     })
-    .replace(/"[\w./ -]*"(?: \| "[\w./ -]*")+/g, (union) => union.split(' | ').sort().join(' | '))
+    .replace(STRING_UNION, (union) => union.split(' | ').sort().join(' | '))
 }

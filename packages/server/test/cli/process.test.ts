@@ -58,7 +58,7 @@ describe('the command in a process', () => {
   it('asks no questions without a terminal', async () => {
     const world = new World()
     expect(await run(world, 'init').ended).toBe(EXIT_CODES.ok)
-    expect(readFileSync(world.path('holdfast.yaml'), 'utf8')).toContain('version: "1.1.0"')
+    expect(readFileSync(world.path('holdfast.yaml'), 'utf8')).toContain('version: "1.2.0"')
   })
 })
 

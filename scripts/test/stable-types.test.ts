@@ -1,0 +1,10 @@
+import { describe, expect, it } from 'vitest'
+import { sortTypeMembers } from '../stable-types.mjs'
+
+describe('sortTypeMembers', () => {
+  it('sorts a union of strings, also with any other string among them', () => {
+    expect(sortTypeMembers('A<"b" | (string & {}) | "a", "d" | "c">')).toBe(
+      'A<"a" | "b" | (string & {}), "c" | "d">',
+    )
+  })
+})
