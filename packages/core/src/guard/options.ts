@@ -31,7 +31,7 @@ import { reportOnce } from '../report.js'
 import type { RetryBudget } from '../retry/budget.js'
 import { type FetchRetryOptions, NO_RETRY, parseRetryOptions, RETRY_DEFAULTS } from '../retry/options.js'
 
-/** How long an attempt, and a call with all its attempts and delays, can take. Infinity is no deadline. */
+/** How long an attempt, and a call with all its attempts and delays, can take. Infinity means no time limit. */
 export interface TimeoutOptions {
   /** The time limit of one attempt. @defaultValue Infinity */
   attempt?: Duration | undefined

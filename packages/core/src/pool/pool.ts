@@ -121,7 +121,7 @@ export class Pool<T = unknown> implements MemberPool<T> {
   /**
    * The breaker of a member.
    *
-   * @throws INVALID_OPTIONS if there is no such member
+   * @throws INVALID_OPTIONS if the pool has no member with this id
    */
   breaker(id: string): CircuitBreaker {
     return this.breakers.get(this.slotOf(id))
@@ -130,7 +130,7 @@ export class Pool<T = unknown> implements MemberPool<T> {
   /**
    * Statistics of the attempts of a member.
    *
-   * @throws INVALID_OPTIONS if there is no such member
+   * @throws INVALID_OPTIONS if the pool has no member with this id
    */
   stats(id: string): MemberStats {
     return this.recorder.stats(this.slotOf(id), id)
@@ -140,7 +140,7 @@ export class Pool<T = unknown> implements MemberPool<T> {
    * The status of a member. A member whose breaker is open remains `open` until a probe starts, even if the open duration has
    * passed.
    *
-   * @throws INVALID_OPTIONS if there is no such member
+   * @throws INVALID_OPTIONS if the pool has no member with this id
    */
   status(id: string): MemberStatus {
     return this.availability.status(this.slotOf(id))
@@ -161,7 +161,7 @@ export class Pool<T = unknown> implements MemberPool<T> {
   /**
    * Removes a member. Its attempts in flight continue, but their outcomes are ignored.
    *
-   * @throws INVALID_OPTIONS if there is no such member
+   * @throws INVALID_OPTIONS if the pool has no member with this id
    */
   remove(id: string): void {
     const slot = this.slotOf(id)
@@ -175,7 +175,7 @@ export class Pool<T = unknown> implements MemberPool<T> {
   /**
    * Stops the selection of a member until it is enabled. Its attempts in flight continue and count as usual.
    *
-   * @throws INVALID_OPTIONS if there is no such member
+   * @throws INVALID_OPTIONS if the pool has no member with this id
    */
   drain(id: string): void {
     if (this.availability.drain(this.slotOf(id))) this.emitChange('drained', id)
@@ -184,7 +184,7 @@ export class Pool<T = unknown> implements MemberPool<T> {
   /**
    * Ends the draining and the cooldown of a member. The state of its breaker does not change.
    *
-   * @throws INVALID_OPTIONS if there is no such member
+   * @throws INVALID_OPTIONS if the pool has no member with this id
    */
   enable(id: string): void {
     const { availability, recorder } = this
@@ -249,7 +249,7 @@ export class Pool<T = unknown> implements MemberPool<T> {
 
   /**
    * @internal Starts a cooldown of a member that was requested on another node. Returns whether the cooldown now ends later
-   * than before; false also if there is no such member (any more).
+   * than before; false also if the pool has no member with this id.
    */
   startCooldown(id: string, ms: number): boolean {
     const slot = this.slotTable.slotOf(id)
