@@ -13,5 +13,6 @@ export function sortTypeMembers(text) {
       const lines = members.split('\n').sort()
       return `ZodEnum<{\n${lines.join('\n')}\n${indent}}>`
     })
+    .replace(/\(string & \{\}\) \| ([A-Z]\w*)/g, '$1 | (string & {})')
     .replace(STRING_UNION, (union) => union.split(' | ').sort().join(' | '))
 }

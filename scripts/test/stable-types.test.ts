@@ -7,4 +7,10 @@ describe('sortTypeMembers', () => {
       'A<"a" | "b" | (string & {}), "c" | "d">',
     )
   })
+
+  it('puts a named union before any other string', () => {
+    const sorted = 'A<StopReason | (string & {})>'
+    expect(sortTypeMembers('A<(string & {}) | StopReason>')).toBe(sorted)
+    expect(sortTypeMembers(sorted)).toBe(sorted)
+  })
 })
