@@ -26,8 +26,24 @@ export function urlFor(path: string, query: UrlQuery = {}): string {
   return search === '' ? path : `${path}?${search}`
 }
 
-/** Navigates to a URL of the dashboard. */
+/** Called before a navigation with its URL. Returns false to prevent it, for example while a form has unsaved changes. */
+export type NavigationGuard = (to: string) => boolean
+
+let navigationGuard: NavigationGuard | undefined
+
+/** Sets the guard of navigations until the returned function is called. */
+export function guardNavigation(guard: NavigationGuard): () => void {
+  navigationGuard = guard
+  return () => {
+    if (navigationGuard === guard) navigationGuard = undefined
+  }
+}
+
+const isPrevented = (to: string): boolean => navigationGuard?.(to) === false
+
+/** Navigates to a URL of the dashboard, unless the guard prevents it. */
 export function navigate(to: string, options: { replace?: boolean } = {}): void {
+  if (isPrevented(to)) return
   if (options.replace === true) past.replaceState(null, '', to)
   else past.pushState(null, '', to)
   route.value = readRoute()
@@ -40,7 +56,10 @@ export const updateQuery = (change: Record<string, string | undefined>): void =>
 /** Makes links between pages navigate without a reload. */
 export function interceptLinks(pages: ReadonlySet<string>): void {
   globalThis.addEventListener('popstate', () => {
-    route.value = readRoute()
+    const { path, query } = route.peek()
+    // The browser has changed the URL already, so the URL of the page that stays is added again.
+    if (isPrevented(place.pathname + place.search)) past.pushState(null, '', urlFor(path, query))
+    else route.value = readRoute()
   })
   page.addEventListener('click', (click) => {
     const hasModifier = click.metaKey || click.ctrlKey || click.shiftKey || click.altKey || click.button !== 0
