@@ -51,6 +51,27 @@ inBrowser('the breakers page', () => {
     await row.getByText(/^probe in \d+ s$/).waitFor()
   })
 
+  it('shows the failures that opened a breaker', async () => {
+    const { page } = await openTab('/breakers')
+    const row = (id: string) => page.locator('.breaker', { hasText: id })
+    await row('service:gemini').getByText('opened after 4 failures').waitFor()
+    await row('pool:proxies:syd-8').getByText('tripped').waitFor()
+  })
+
+  it('keeps the order of the rows under the pointer', async () => {
+    const { page, house } = await openTab('/breakers')
+    await page.locator('.pulse.live').waitFor()
+    const row = page.locator('.breaker', { hasText: 'service:postgres' })
+    await row.hover()
+    const before = await row.boundingBox()
+    await house.hf.breakers.trip('service:postgres', { by: 'another' })
+    await house.hf.breakers.trip('pool:proxies:ams-1', { by: 'another' })
+    await row.locator('.state', { hasText: 'open' }).waitFor()
+    expect(await row.boundingBox()).toEqual(before)
+    await page.getByRole('heading', { name: 'Breakers' }).hover()
+    await expect.poll(async () => (await row.boundingBox())?.y).toBeLessThan(before?.y ?? 0)
+  })
+
   it('keeps the state of an event when an older response arrives', async () => {
     const { page, house } = await openTab('/audit', { quiet: true })
     await page.locator('.pulse.live').waitFor()

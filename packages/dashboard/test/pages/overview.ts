@@ -12,11 +12,23 @@ inBrowser('the overview page', () => {
     expect(await page.getByRole('list', { name: 'Calls by successful attempt' }).textContent()).toContain(
       'Attempt 2',
     )
-    expect(await page.getByRole('list', { name: 'Failed calls by kind' }).textContent()).toContain('timeout')
+    expect(await page.getByRole('list', { name: 'Failed attempts by kind' }).textContent()).toContain(
+      'timeout',
+    )
 
     await house.call('gmail_fetch', 9, { itemId: 'mail-77', payload: { mail: 77 } })
     await page.getByText('item id mail-77').waitFor()
     expect(complaints).toEqual([])
+  })
+
+  it('states that failures by kind are attempts, and their total is the sum of the bars', async () => {
+    const { page } = await openTab('/', { past: true })
+    const bars = page.getByRole('list', { name: 'Failed attempts by kind' }).locator('.bar-value')
+    await bars.first().waitFor()
+    const counts = (await bars.allTextContents()).map((text) => Number(text.replace(',', '')))
+    const total = counts.reduce((sum, count) => sum + count, 0)
+    expect(counts.length).toBeGreaterThan(2)
+    await page.getByText(`Total: ${total.toLocaleString('en')} failed attempts and rejected calls`).waitFor()
   })
 
   it('zooms in by a button and by dragging over the chart', async () => {

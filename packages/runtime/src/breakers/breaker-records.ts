@@ -10,22 +10,31 @@ export function breakerEventRecord(event: BreakerEvent): CircuitBreakerEvent {
 
 const toDate = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms))
 
+/** The opening of a breaker that is not closed. */
+export interface BreakerOpening {
+  /** When it opened, in epoch milliseconds; after a failed probe, when it opened again. */
+  readonly at: number
+  /** The number of failures that opened it while it was closed. Failed probes do not add to it. */
+  readonly failures?: number | undefined
+}
+
 /** The record of a breaker. The last change of a breaker that never changed is `since`. */
 export function toBreakerRecord(
   breaker: CircuitBreaker,
   owner: BreakerOwner,
   since: Date,
-  openedAt: ReadonlyMap<string, number>,
+  openings: ReadonlyMap<string, BreakerOpening>,
 ): CircuitBreakerState {
   const { settings } = breaker
   const { policyId, serviceName, member } = owner
   const changed = toDate(breaker.lastStateChange) ?? since
+  const opening = breaker.state === 'closed' ? undefined : openings.get(breaker.id)
   const record: CircuitBreakerState = {
     schema: SCHEMA,
     id: breaker.id,
     proxyId: member ?? null,
     state: breaker.state,
-    failureCount: breaker.failureCount,
+    failureCount: opening?.failures ?? breaker.failureCount,
     successCount: breaker.probeSuccesses,
     failureThreshold: settings.failureThreshold,
     successThreshold: settings.successThreshold,
@@ -40,6 +49,6 @@ export function toBreakerRecord(
   if (next !== undefined) record.nextTestTime = next
   const failed = toDate(breaker.lastFailureTime)
   if (failed !== undefined) record.lastFailureTime = failed
-  if (breaker.state !== 'closed') record.openTimestamp = toDate(openedAt.get(breaker.id)) ?? changed
+  if (breaker.state !== 'closed') record.openTimestamp = toDate(opening?.at) ?? changed
   return record
 }

@@ -43,9 +43,11 @@ export class BreakerEventRouter {
   /** The breaker of a policy, a service or a decorated method changed its state. */
   onChange(event: BreakerEvent, owner: BreakerOwner, persist: boolean): void {
     const { runtime, log, metrics, errors, registry, guardEvents, persistence, breakersOf } = this.parts
-    const { id, toState, failureCount, timestamp } = event
-    if (toState === 'open') registry.openedAt.set(id, timestamp)
-    else if (toState === 'closed') registry.openedAt.delete(id)
+    const { id, fromState, toState, failureCount, timestamp } = event
+    if (toState === 'open') {
+      const failures = fromState === 'closed' ? failureCount : registry.openings.get(id)?.failures
+      registry.openings.set(id, { at: timestamp, failures })
+    } else if (toState === 'closed') registry.openings.delete(id)
     for (const operation of guardEvents.observedOperations())
       if (breakersOf(operation).some((breaker) => breaker.id === id))
         guardEvents.emitBreakerEvent(operation, event)

@@ -3,7 +3,7 @@ import type { BreakerOptions } from 'holdfast'
 import { type BreakerEvent, type BreakerSnapshot, CircuitBreaker, type Clock } from 'holdfast'
 import { BREAKER_DEFAULTS, type BreakerSettings, parseBreakerOptions } from 'holdfast/internal'
 import { type BreakerOwner, breakerId } from './breaker-id.js'
-import { toBreakerRecord } from './breaker-records.js'
+import { type BreakerOpening, toBreakerRecord } from './breaker-records.js'
 
 interface RegisteredBreaker {
   readonly breaker: CircuitBreaker
@@ -25,8 +25,8 @@ export class BreakerRegistry {
   private readonly savedSnapshots = new Map<string, BreakerSnapshot>()
   private readonly options: BreakerRegistryOptions
   private readonly createdAt: Date
-  /** When each breaker that is not closed opened. The breakers of pool members are included. */
-  readonly openedAt = new Map<string, number>()
+  /** The opening of each breaker that is not closed. The breakers of pool members are included. */
+  readonly openings = new Map<string, BreakerOpening>()
 
   constructor(options: BreakerRegistryOptions) {
     this.options = options
@@ -86,7 +86,7 @@ export class BreakerRegistry {
 
   /** The record of a breaker. */
   toRecord(breaker: CircuitBreaker, owner: BreakerOwner): CircuitBreakerState {
-    return toBreakerRecord(breaker, owner, this.createdAt, this.openedAt)
+    return toBreakerRecord(breaker, owner, this.createdAt, this.openings)
   }
 
   private parseSettings(id: string, options: BreakerOptions): BreakerSettings {

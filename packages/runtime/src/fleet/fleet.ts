@@ -66,7 +66,8 @@ export class Fleet {
       self: () => localNode.describe(),
       resolvePath: parts.resolvePath,
       findBreaker: (id) => fleet?.findMemberBreaker(id),
-      onOpenSince: (id, at) => void parts.registry.openedAt.set(id, at),
+      onOpenSince: (id, at) =>
+        void parts.registry.openings.set(id, { ...parts.registry.openings.get(id), at }),
       onLayerChanged: (from) => fleet?.readLayer(from),
     })
     fleet = new Fleet(parts, coordinator)

@@ -91,7 +91,7 @@ export class RuntimeContainer {
       random,
       onPoolEvent: (pool, event, persist) => this.breakerEvents.onPoolEvent(pool, event, persist),
       savedSnapshot: (id) => this.registry.takeSnapshot(id),
-      openedAt: this.registry.openedAt,
+      openings: this.registry.openings,
     })
     this.localNode = new LocalNode(
       source.checked.config.node?.id ?? runtime.node,

@@ -38,7 +38,8 @@ export class CallMetrics implements CallObserver {
       attempts,
       duration: durationMs,
       policyIds: call.draft.policyIds,
-      kind: isRejected ? stopped : undefined,
+      // A call without an attempt was rejected by a bulkhead or a pool, or aborted before its first attempt.
+      kind: isRejected || (attempts === 0 && !isSuccess) ? stopped : undefined,
     })
   }
 

@@ -8,7 +8,7 @@ import {
 import type { CircuitBreakerState } from '@holdfast/records'
 import type { StoredBreaker } from '@holdfast/store'
 import { type Clock, HoldfastError, type Member, Pool, type PoolEvent, type Random } from 'holdfast'
-import { toBreakerRecord } from '../breakers/breaker-records.js'
+import { type BreakerOpening, toBreakerRecord } from '../breakers/breaker-records.js'
 import type { BreakerPool, MemberBreakers } from '../breakers/member-breakers.js'
 import { MemberTarget } from './target.js'
 
@@ -34,8 +34,8 @@ export interface PoolManagerOptions {
   onPoolEvent(pool: Pool<MemberTarget>, event: PoolEvent, persist: boolean): void
   /** The saved snapshot of a breaker. */
   savedSnapshot(id: string): StoredBreaker['snapshot'] | undefined
-  /** When each breaker that is not closed opened. */
-  openedAt: ReadonlyMap<string, number>
+  /** The opening of each breaker that is not closed. */
+  openings: ReadonlyMap<string, BreakerOpening>
 }
 
 const isSameEntry = (a: MemberEntry, b: MemberEntry) => a === b || JSON.stringify(a) === JSON.stringify(b)
@@ -107,7 +107,7 @@ export class PoolManager implements MemberBreakers {
       pool.breaker(member),
       { pool: pool.id, member },
       this.createdAt,
-      this.options.openedAt,
+      this.options.openings,
     )
   }
 

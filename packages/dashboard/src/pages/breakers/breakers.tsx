@@ -29,6 +29,8 @@ function filterBreakers(
     .toSorted((a, b) => STATE_RANK[a.state] - STATE_RANK[b.state] || (a.id < b.id ? -1 : 1))
 }
 
+const filterKey = (state: string | undefined, text: string): string => JSON.stringify([state, text])
+
 /** The heights of a row in pixels, as in the style sheet: three lines, two or one. */
 const ROW_HEIGHTS = [
   [matchMedia.call(globalThis, '(max-width: 520px)'), 112],
@@ -52,13 +54,35 @@ function useRowHeight(): number {
 
 const NO_CHANGES: readonly never[] = []
 
+/** The rows that a user points at: their order is kept, also where breakers change their state. */
+interface HeldRows {
+  readonly ids: readonly string[]
+  /** The filter under which they were listed; another filter lists other rows. */
+  readonly filter: string
+}
+
+/** The current states of held rows, in the order in which they were held. Breakers that no longer exist are left out. */
+function listHeld({ ids }: HeldRows, list: readonly WireBreaker[]): WireBreaker[] {
+  const byId = new Map(list.map((breaker) => [breaker.id, breaker]))
+  return ids.map((id) => byId.get(id)).filter((breaker) => breaker !== undefined)
+}
+
 /** The page of breakers: states, recent changes, reset and trip. */
 export function Breakers() {
   useBreakers()
   const height = useRowHeight()
-  const selected = useComputed(() =>
-    filterBreakers(breakerStore.value?.list ?? [], route.value.query['state'], route.value.query['q'] ?? ''),
-  )
+  const held = useSignal<HeldRows | undefined>(undefined)
+  const selected = useComputed(() => {
+    const list = breakerStore.value?.list ?? []
+    const { state, q = '' } = route.value.query
+    return held.value?.filter === filterKey(state, q)
+      ? listHeld(held.value, list)
+      : filterBreakers(list, state, q)
+  })
+  const holdRows = (): void => {
+    const { state, q = '' } = route.peek().query
+    held.value = { ids: selected.peek().map(({ id }) => id), filter: filterKey(state, q) }
+  }
   const { state, q = '' } = route.value.query
   const all = breakerStore.value
   const countIn = (counted: string) => all?.list.filter((breaker) => breaker.state === counted).length ?? 0
@@ -106,22 +130,29 @@ export function Breakers() {
         </EmptyState>
       )}
       {all !== undefined && selected.value.length > 0 && (
-        <VirtualRows
-          head={<BreakerHead />}
-          label={`${formatCount(selected.value.length)} breakers`}
-          items={selected.value}
-          height={height}
-          keyOf={({ id }) => id}
+        <div
+          onPointerEnter={holdRows}
+          onPointerLeave={() => {
+            held.value = undefined
+          }}
         >
-          {(breaker) => (
-            <BreakerRow
-              breaker={breaker}
-              changes={all.changes.get(breaker.id) ?? NO_CHANGES}
-              since={all.since}
-              begun={all.begun}
-            />
-          )}
-        </VirtualRows>
+          <VirtualRows
+            head={<BreakerHead />}
+            label={`${formatCount(selected.value.length)} breakers`}
+            items={selected.value}
+            height={height}
+            keyOf={({ id }) => id}
+          >
+            {(breaker) => (
+              <BreakerRow
+                breaker={breaker}
+                changes={all.changes.get(breaker.id) ?? NO_CHANGES}
+                since={all.since}
+                begun={all.begun}
+              />
+            )}
+          </VirtualRows>
+        </div>
       )}
     </>
   )

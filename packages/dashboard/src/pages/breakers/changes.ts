@@ -91,13 +91,14 @@ export function applyChanges(
 /** Applies a change to a breaker. The next probe is estimated from the configured duration until the breaker is loaded again. */
 function applyChange(
   breaker: WireBreaker,
-  { to_state, timestamp, failure_count }: WireBreakerChange,
+  { from_state, to_state, timestamp, failure_count }: WireBreakerChange,
 ): WireBreaker {
   const next = Date.parse(timestamp) + breaker.timeout_duration * 1000
   return {
     ...breaker,
     state: to_state,
-    failure_count,
+    // A failed probe does not change the number of failures that opened the breaker.
+    failure_count: to_state === 'closed' || from_state === 'closed' ? failure_count : breaker.failure_count,
     last_state_change: timestamp,
     next_test_time: to_state === 'open' ? new Date(next).toISOString() : null,
   }

@@ -108,8 +108,11 @@ export function BreakerRow({ breaker, changes, since, begun }: BreakerRowProps) 
         {id}
       </span>
       <span class="breaker-count">
-        {formatPlural(failure_count, 'failure', 'failures')}
-        {state === 'closed' && `, ${opens}`}
+        {state === 'closed'
+          ? `${formatPlural(failure_count, 'failure', 'failures')}, ${opens}`
+          : failure_count === 0
+            ? 'tripped'
+            : `opened after ${formatPlural(failure_count, 'failure', 'failures')}`}
       </span>
       <span class="breaker-next">
         <NextProbe breaker={breaker} />

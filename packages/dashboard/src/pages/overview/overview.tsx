@@ -11,7 +11,7 @@ import type {
 import { useQuery } from '../../api/use-query.js'
 import { clock } from '../../browser.js'
 import { Bars, EmptyState, ErrorMessage, PageHead, Panel } from '../../components/basics.js'
-import { formatCount, formatDuration, formatName, formatPercent } from '../../format.js'
+import { formatCount, formatDuration, formatName, formatPercent, formatPlural } from '../../format.js'
 import { LiveEvents } from './live.js'
 import { Traffic } from './traffic.js'
 
@@ -127,9 +127,23 @@ export function Overview() {
   )
 }
 
+/** How many kinds have a bar of their own. */
+const MAX_KINDS = 7
+
+/** The counts by kind, highest first. Rare kinds are added up as `other`, so that the bars are all failed attempts. */
+function topKinds(counts: Readonly<Record<string, number>>): [kind: string, count: number][] {
+  const sorted = Object.entries(counts).toSorted((a, b) => b[1] - a[1])
+  if (sorted.length <= MAX_KINDS + 1) return sorted
+  return [...sorted.slice(0, MAX_KINDS), ['other', sumOf(sorted.slice(MAX_KINDS))]]
+}
+
+const sumOf = (counts: readonly (readonly [string, number])[]): number =>
+  counts.reduce((sum, [, count]) => sum + count, 0)
+
 function Distribution({ data }: { data: Awaited<ReturnType<typeof loadOverview>> | undefined }) {
   const attempts = Object.entries(data?.summary.success_by_attempt ?? {}).filter(([, times]) => times > 0)
-  const kinds = Object.entries(data?.counted.failure_by_reason ?? {}).toSorted((a, b) => b[1] - a[1])
+  const kinds = topKinds(data?.counted.failure_by_reason ?? {})
+  const failedCalls = data?.counted.failed_sessions ?? 0
   return (
     <>
       <Panel title="Success by attempt" class="spread">
@@ -143,15 +157,27 @@ function Distribution({ data }: { data: Awaited<ReturnType<typeof loadOverview>>
           />
         )}
       </Panel>
-      <Panel title="Failures by kind" class="spread">
+      <Panel title="Failed attempts by kind" class="spread">
         {data === undefined ? null : kinds.length === 0 ? (
           <EmptyState title="No failures in 24 h" />
         ) : (
-          <Bars
-            label="Failed calls by kind"
-            values={kinds.slice(0, 8).map(([kind, times]) => [formatName(kind), times])}
-            show={formatCount}
-          />
+          <>
+            <Bars
+              label="Failed attempts by kind"
+              values={kinds.map(([kind, times]) => [formatName(kind), times])}
+              show={formatCount}
+            />
+            <p class="hint">
+              Total:{' '}
+              {formatPlural(
+                sumOf(kinds),
+                'failed attempt or rejected call',
+                'failed attempts and rejected calls',
+              )}{' '}
+              in 24 h. A call can have several: {formatPlural(failedCalls, 'call', 'calls')} failed in the
+              end.
+            </p>
+          </>
         )}
       </Panel>
     </>
