@@ -1,6 +1,35 @@
 const integerFormat = new Intl.NumberFormat('en')
 const decimalFormat = new Intl.NumberFormat('en', { maximumFractionDigits: 1 })
-const dateTimeFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
+
+/** The time zone in which clock times are shown. */
+export type Zone = 'utc' | 'local'
+
+const clockFormat = (timeZone?: string): Intl.DateTimeFormat =>
+  new Intl.DateTimeFormat('en-GB', {
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    fractionalSecondDigits: 3,
+    hourCycle: 'h23',
+    timeZoneName: 'short',
+    ...(timeZone === undefined ? {} : { timeZone }),
+  })
+const clockFormats: Record<Zone, Intl.DateTimeFormat> = { utc: clockFormat('UTC'), local: clockFormat() }
+
+/** A point in time as `2026-11-16`, `14:02:07.123` and `UTC`. */
+function clockParts(at: number, zone: Zone): { date: string; time: string; zoneName: string } {
+  const part = Object.fromEntries(
+    clockFormats[zone].formatToParts(at).map(({ type, value }) => [type, value]),
+  )
+  return {
+    date: `${part['year']}-${part['month']}-${part['day']}`,
+    time: `${part['hour']}:${part['minute']}:${part['second']}.${part['fractionalSecond']}`,
+    zoneName: part['timeZoneName'] ?? '',
+  }
+}
 
 /** `12,345`. */
 export const formatCount = (value: number): string => integerFormat.format(value)
@@ -43,8 +72,24 @@ export function formatRelative(at: number, now: number): string {
   return seconds < 0 ? `${text} ago` : `in ${text}`
 }
 
-/** A time to the second, in the time zone of the user. */
-export const formatExactTime = (at: number): string => dateTimeFormat.format(at)
+/** A time with its date: `2026-11-16 14:02:07.123 UTC`. */
+export function formatExactTime(at: number, zone: Zone = 'local'): string {
+  const { date, time, zoneName } = clockParts(at, zone)
+  return `${date} ${time} ${zoneName}`
+}
+
+/** The clock time of today as `14:02:07.123 UTC`, of another day with its date. */
+export function formatClockTime(at: number, now: number, zone: Zone): string {
+  const { date, time, zoneName } = clockParts(at, zone)
+  return date === clockParts(now, zone).date ? `${time} ${zoneName}` : `${date} ${time} ${zoneName}`
+}
+
+/** A long text with its middle left out, so that the start and the end of an id stay readable. */
+export function truncateMiddle(text: string, length: number): string {
+  if (text.length <= length) return text
+  const start = Math.ceil((length - 1) * 0.6)
+  return `${text.slice(0, start)}…${text.slice(text.length - (length - 1 - start))}`
+}
 
 /** `half_open` as `half open`. */
 export const formatName = (name: string): string => name.replaceAll('_', ' ')

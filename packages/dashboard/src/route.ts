@@ -41,17 +41,54 @@ export function guardNavigation(guard: NavigationGuard): () => void {
 
 const isPrevented = (to: string): boolean => navigationGuard?.(to) === false
 
-/** Navigates to a URL of the dashboard, unless the guard prevents it. */
-export function navigate(to: string, options: { replace?: boolean } = {}): void {
+/** The query parameters of the time range, which all pages share. */
+export const RANGE_PARAMS = ['range', 'from', 'to'] as const
+
+/** The time range in the URL of the current page, as query parameters. */
+export const currentRangeQuery = (): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(route.peek().query).filter(([name]) => RANGE_PARAMS.includes(name as 'range')),
+  )
+
+/** Adds the current time range to a URL that has none, so that the range stays selected on the next page. */
+function withCurrentRange(to: string): string {
+  const target = new URL(to, place.origin)
+  if (RANGE_PARAMS.some((name) => target.searchParams.has(name))) return to
+  for (const [name, value] of Object.entries(currentRangeQuery())) target.searchParams.set(name, value)
+  return target.pathname + target.search
+}
+
+/** The URL and the filter of the last change by typing. */
+let typed: { url: string; names: string } | undefined
+
+/** Shows a URL, unless the guard prevents it. */
+function setUrl(to: string, isReplaced: boolean): void {
   if (isPrevented(to)) return
-  if (options.replace === true) past.replaceState(null, '', to)
+  if (isReplaced) past.replaceState(null, '', to)
   else past.pushState(null, '', to)
   route.value = readRoute()
 }
 
-/** Changes the query of the current page. Filters are stored in the URL, so that it can be shared. */
-export const updateQuery = (change: Record<string, string | undefined>): void =>
-  navigate(urlFor(route.peek().path, { ...route.peek().query, ...change }), { replace: true })
+/** Navigates to a URL of the dashboard, unless the guard prevents it. The selected time range is kept. */
+export const navigate = (to: string, options: { replace?: boolean } = {}): void =>
+  setUrl(withCurrentRange(to), options.replace === true)
+
+/**
+ * Changes the query of the current page. Filters are stored in the URL, so that it can be shared and Back undoes the last
+ * change. With `isTyping` the characters that are typed into one field are one change.
+ */
+export function updateQuery(
+  change: Record<string, string | undefined>,
+  options: { isTyping?: boolean } = {},
+): void {
+  const { path, query } = route.peek()
+  const to = urlFor(path, { ...query, ...change })
+  const current = place.pathname + place.search
+  if (to === urlFor(path, query)) return
+  const names = Object.keys(change).join()
+  setUrl(to, options.isTyping === true && typed?.names === names && typed.url === current)
+  typed = options.isTyping === true ? { url: place.pathname + place.search, names } : undefined
+}
 
 /** Makes links between pages navigate without a reload. */
 export function interceptLinks(pages: ReadonlySet<string>): void {

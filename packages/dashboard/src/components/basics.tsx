@@ -1,18 +1,11 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { QueryResult } from '../api/use-query.js'
-import { formatExactTime, formatName, formatRelative } from '../format.js'
-import { now } from '../now.js'
+import { formatName } from '../format.js'
+import { useItemTitle } from './page-title.js'
 
-/** A time relative to now, with the exact time as a tooltip. */
-export function Time({ at }: { at: string | number }) {
-  const ms = typeof at === 'number' ? at : Date.parse(at)
-  return (
-    <time dateTime={new Date(ms).toISOString()} title={formatExactTime(ms)}>
-      {formatRelative(ms, now.value)}
-    </time>
-  )
-}
+export { CopyButton, Id } from './id.js'
+export { Time } from './time.js'
 
 /** Symbols that distinguish states without colour. */
 const SIGN_BY_STATE: Record<string, string> = {
@@ -107,8 +100,9 @@ export function QueryView<T>({
   )
 }
 
-/** The header of a page. */
+/** The header of a page. Where its title is the name of an item, the title of the browser tab names the item too. */
 export function PageHead({ title, children }: { title: string; children?: ComponentChildren }) {
+  useItemTitle(title)
   return (
     <header class="head">
       <h1>{title}</h1>
@@ -142,6 +136,10 @@ export const numericHead = (text: string) => <span class="number">{text}</span>
 export function Table(props: {
   label: string
   head: readonly ComponentChildren[]
+  /** The direction in which each column is sorted; undefined for a column that cannot be sorted. */
+  sorted?: readonly ('ascending' | 'descending' | 'none' | undefined)[]
+  /** The row of totals below the other rows. */
+  foot?: ComponentChildren
   children: ComponentChildren
 }) {
   const table = useRef<HTMLTableElement>(null)
@@ -158,12 +156,15 @@ export function Table(props: {
       <table ref={table}>
         <thead>
           <tr>
-            {props.head.map((cell) => (
-              <th scope="col">{cell}</th>
+            {props.head.map((cell, index) => (
+              <th scope="col" aria-sort={props.sorted?.[index]}>
+                {cell}
+              </th>
             ))}
           </tr>
         </thead>
         <tbody>{props.children}</tbody>
+        {props.foot !== undefined && <tfoot>{props.foot}</tfoot>}
       </table>
     </div>
   )

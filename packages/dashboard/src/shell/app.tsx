@@ -5,11 +5,13 @@ import { token, tokenRequest } from '../api/token.js'
 import { page } from '../browser.js'
 import { EmptyState } from '../components/basics.js'
 import { ConfirmDialog } from '../components/confirm-dialog.js'
+import { itemTitle } from '../components/page-title.js'
 import { Toast } from '../components/toast.js'
-import { route } from '../route.js'
+import { currentRangeQuery, route, urlFor } from '../route.js'
 import { ConnectionBanner, ConnectionIndicator } from './connection-banner.js'
 import { FleetLostBanner } from './fleet-lost-banner.js'
 import { PAGES } from './pages.js'
+import { RangePicker, ZoneSwitch } from './range-picker.js'
 import { TokenGate } from './token-gate.js'
 
 /**
@@ -46,7 +48,10 @@ function Menu({ path }: { path: string }) {
       <ul ref={list}>
         {PAGES.map((entry) => (
           <li key={entry.path}>
-            <a href={entry.path} aria-current={entry.path === path ? 'page' : undefined}>
+            <a
+              href={urlFor(entry.path, currentRangeQuery())}
+              aria-current={entry.path === path ? 'page' : undefined}
+            >
               {entry.title}
             </a>
           </li>
@@ -90,9 +95,13 @@ export function App() {
     return () => stop.abort()
   }, [currentToken, recovered])
 
+  const pageTitle = current?.title ?? 'Page not found'
+  const item = itemTitle.value
   useEffect(() => {
-    page.title = `${current?.title ?? 'Not found'} · Holdfast`
-  }, [current])
+    page.title = [...(item === undefined || item === pageTitle ? [] : [item]), pageTitle, 'Holdfast'].join(
+      ' · ',
+    )
+  }, [pageTitle, item])
 
   if (tokenRequest.value !== 'no') return <TokenGate />
   const Body = current?.Body ?? NotFound
@@ -102,11 +111,17 @@ export function App() {
         Skip to content
       </a>
       <Menu path={path} />
-      <main id="view" tabIndex={-1}>
-        <ConnectionBanner />
-        <FleetLostBanner />
-        <Body key={path} />
-      </main>
+      <div class="column">
+        <header class="toolbar">
+          <RangePicker />
+          <ZoneSwitch />
+        </header>
+        <main id="view" tabIndex={-1}>
+          <ConnectionBanner />
+          <FleetLostBanner />
+          <Body key={path} />
+        </main>
+      </div>
       <Toast />
       <ConfirmDialog />
     </div>

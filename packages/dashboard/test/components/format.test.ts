@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { formatCount, formatDuration, formatPercent, formatRelative } from '../../src/format.js'
+import {
+  formatClockTime,
+  formatCount,
+  formatDuration,
+  formatExactTime,
+  formatPercent,
+  formatRelative,
+  truncateMiddle,
+} from '../../src/format.js'
 
 describe('the formatting of numbers and times', () => {
   it.each([
@@ -38,6 +46,20 @@ describe('the formatting of numbers and times', () => {
     [42_000, 'in 42 s'],
   ])('says %d ms from now as %s', (ms, said) => {
     expect(formatRelative(1_000_000_000 + ms, 1_000_000_000)).toBe(said)
+  })
+
+  it('shows clock times with milliseconds and zone, and the date of another day', () => {
+    const at = Date.UTC(2026, 10, 16, 0, 2, 7, 45)
+    expect(formatExactTime(at, 'utc')).toBe('2026-11-16 00:02:07.045 UTC')
+    expect(formatClockTime(at, at + 3_600_000, 'utc')).toBe('00:02:07.045 UTC')
+    expect(formatClockTime(at, at - 3_600_000, 'utc')).toBe('2026-11-16 00:02:07.045 UTC')
+  })
+
+  it('leaves out the middle of a long id', () => {
+    expect(truncateMiddle('gemini_1763290000000_abc', 24)).toBe('gemini_1763290000000_abc')
+    const short = truncateMiddle('browser.navigation_1763290000000_abcdef', 20)
+    expect(short).toHaveLength(20)
+    expect(short).toMatch(/^browser\.navi.*….*abcdef$/)
   })
 
   it('groups large numbers', () => {

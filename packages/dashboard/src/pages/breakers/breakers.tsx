@@ -97,7 +97,7 @@ export function Breakers() {
             type="search"
             placeholder="part of an id"
             value={q}
-            onInput={(input) => updateQuery({ q: input.currentTarget.value })}
+            onInput={(input) => updateQuery({ q: input.currentTarget.value }, { isTyping: true })}
           />
         </label>
         <div role="group" aria-label="State">

@@ -58,7 +58,7 @@ function NextProbe({ breaker: { state, next_test_time, last_state_change } }: { 
   }
   return (
     <span>
-      {state === 'half_open' && 'probing, '}changed <Time at={last_state_change} />
+      {state === 'half_open' && 'probing, '}changed <Time at={last_state_change} short />
     </span>
   )
 }

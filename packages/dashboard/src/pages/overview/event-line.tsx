@@ -45,7 +45,7 @@ export function EventLine({ event }: { event: WireEvent }) {
   const subject = event.operation ?? (event.context?.['id'] as string | undefined) ?? event.component
   return (
     <li class={TONES[event.event_type] ?? 'plain'}>
-      <Time at={event.timestamp} />
+      <Time at={event.timestamp} short />
       <strong>{formatName(event.event_type)}</strong>
       {link === undefined ? <span>{formatName(subject)}</span> : <a href={link}>{subject}</a>}
       <span class="detail">{detailOf(event)}</span>

@@ -1,0 +1,99 @@
+import { expect, it } from 'vitest'
+import { inBrowser, openTab } from '../tab.js'
+
+inBrowser('the parts that all pages share', () => {
+  it('shows clock times with milliseconds beside relative times, in UTC or local time', async () => {
+    const { page } = await openTab('/audit', { context: { timezoneId: 'Asia/Kolkata' } })
+    const time = page.getByRole('row', { name: /breaker\.trip/ }).locator('time')
+    const iso = (await time.getAttribute('datetime')) ?? ''
+    const clockOf = (shift: number) => new Date(Date.parse(iso) + shift).toISOString().slice(11, 23)
+    await page.getByRole('button', { name: 'UTC', exact: true }).click()
+    expect(await time.textContent()).toContain(`${clockOf(0)} UTC`)
+    await page.reload()
+    await time.getByText('UTC').waitFor()
+    await page.getByRole('button', { name: 'Local', exact: true }).click()
+    expect(await time.textContent()).toContain(`${clockOf(5.5 * 3_600_000)} GMT+5:30`)
+  })
+
+  it('names the item in the title of the tab', async () => {
+    const { page } = await openTab('/policies?id=fetch', { quiet: true })
+    await expect.poll(() => page.title()).toBe('fetch · Policies · Holdfast')
+    await page.getByRole('link', { name: 'Breakers' }).click()
+    await expect.poll(() => page.title()).toBe('Breakers · Holdfast')
+  })
+
+  it('undoes filters one by one with Back, and a typed filter as a whole', async () => {
+    const { page } = await openTab('/audit', { quiet: true })
+    const search = () => new URL(page.url()).search
+    await page.getByLabel('Action').selectOption('breaker.trip')
+    await page.getByLabel('Target').fill('service:gemini')
+    await page.getByLabel('Target').press('Enter')
+    expect(search()).toBe('?action=breaker.trip&target=service%3Agemini')
+    await page.goBack()
+    expect(search()).toBe('?action=breaker.trip')
+    expect(await page.getByLabel('Target').inputValue()).toBe('')
+    await page.goBack()
+    expect(search()).toBe('')
+    expect(await page.getByLabel('Action').inputValue()).toBe('')
+    await page.getByRole('link', { name: 'Breakers' }).click()
+    await page.getByRole('searchbox').pressSequentially('post')
+    expect(search()).toBe('?q=post')
+    await page.goBack()
+    expect(search()).toBe('')
+    expect(new URL(page.url()).pathname).toBe('/breakers')
+  })
+
+  it('keeps the selected time range from page to page', async () => {
+    const { page } = await openTab('/audit', { quiet: true, context: { timezoneId: 'Asia/Kolkata' } })
+    const search = () => new URL(page.url()).search
+    await page.getByLabel('Time range').selectOption('Last 6 h')
+    expect(search()).toBe('?range=6h')
+    await page.getByRole('link', { name: 'Errors' }).click()
+    expect(search()).toBe('?range=6h')
+    expect(await page.getByLabel('Time range').inputValue()).toBe('6h')
+    await page.getByLabel('Time range').selectOption('Since…')
+    await page.getByLabel('Since, local time').fill('2026-01-29T14:00:00')
+    await expect.poll(search).toBe('?from=2026-01-29T08%3A30%3A00.000Z')
+    await page.getByRole('button', { name: 'UTC', exact: true }).click()
+    expect(await page.getByLabel('Since, UTC').inputValue()).toMatch(/^2026-01-29T08:30/)
+    await page.getByRole('link', { name: 'Nodes' }).click()
+    expect(search()).toBe('?from=2026-01-29T08%3A30%3A00.000Z')
+    await page.goBack()
+    await page.goBack()
+    expect(search()).toBe('?range=6h')
+  })
+
+  it('keeps loaded pages and offers new items', async () => {
+    const { page, house } = await openTab('/audit', { quiet: true })
+    const record = async (count: number, target: string) => {
+      for (let n = 0; n < count; n++)
+        await house.hf.audit.record({ by: 'ann' }, 'breaker.reset', `${target}-${n}`)
+    }
+    await record(120, 'old')
+    await page.reload()
+    await page.getByText('50 shown.').waitFor()
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await page.getByText('100 shown.').waitFor()
+    await record(3, 'new')
+    const refresh = page.getByRole('button', { name: '3 new – refresh' })
+    await refresh.waitFor()
+    await page.getByText('100 shown.').waitFor()
+    expect(await page.getByText('new-2', { exact: true }).count()).toBe(0)
+    await refresh.click()
+    await page.getByText('new-2', { exact: true }).waitFor()
+    await page.getByText('100 shown.').waitFor()
+    expect(await refresh.count()).toBe(0)
+  })
+
+  it('shows tables as tables on a screen of 768 pixels', async () => {
+    const { page } = await openTab('/audit', { context: { viewport: { width: 768, height: 900 } } })
+    await page.getByRole('row', { name: /breaker\.trip/ }).waitFor()
+    expect(
+      await page
+        .locator('tbody tr')
+        .first()
+        .evaluate((row) => getComputedStyle(row).display),
+    ).toBe('table-row')
+    await page.getByRole('columnheader', { name: 'Actor' }).waitFor()
+  })
+})
