@@ -73,6 +73,9 @@ export type RetryAttempt = CamelCased<typeof attemptSchema>
 /** Converts an attempt between the wire format and TypeScript. */
 export const attemptCodec = createCodec(attemptSchema)
 
+/** What a caller can get instead of the result of an attempt. */
+const SERVED = ['cache', 'stale', 'coalesced', 'fallback'] as const
+
 /** The schema of a stop reason. It accepts other strings too, because a later version can add reasons. */
 export const stopReason: z.ZodType<StopReason | (string & {}), StopReason | (string & {})> =
   openWord(STOP_REASONS)
@@ -94,6 +97,7 @@ export const sessionSchema = describeFields(
     final_error: errorSummarySchema.nullish(),
     success: z.boolean(),
     stopped: stopReason.nullish(),
+    served: openWord(SERVED).nullish(),
     context: userObject().nullish(),
     total_attempts: nonNegativeIntegerField(),
     total_duration: durationSeconds(),
@@ -115,6 +119,8 @@ export const sessionSchema = describeFields(
     final_error: 'The error of the call.',
     success: 'Whether the call succeeded.',
     stopped: 'Why the call ended; absent while it runs.',
+    served:
+      'What the caller got instead of the result of an attempt; absent where that was the result or the error.',
     context: 'The context that the caller passed.',
     total_attempts: 'The number of attempts.',
     total_duration: 'How long the call took, with all delays.',

@@ -16,6 +16,7 @@ import type { BreakerEventFilter, EventFilter, Page, SessionFilter } from '@hold
 import type {
   Attempt,
   Clock,
+  FallbackInfo,
   Member,
   MemberStatus,
   Pool,
@@ -24,8 +25,8 @@ import type {
   TimeoutOptions,
 } from 'holdfast'
 
-/** The options of one call. */
-export interface CallOptions {
+/** The options of one call. `F` is the result type of the fallback, `never` for a call without one. */
+export interface CallOptions<F = never> {
   /** Data about the call. It is recorded after redaction, and pools read `session` and `region` of it. */
   context?: Record<string, unknown> | undefined
   /** Links the records of several calls. @defaultValue a random id */
@@ -52,6 +53,11 @@ export interface CallOptions {
    * removes both.
    */
   timeout?: TimeoutOptions | false | undefined
+  /**
+   * Returns a value in place of the error, which is then not stored as a dead letter. Not called where the caller aborts or the
+   * call is cancelled. An error that it throws is thrown, with the original error as its cause.
+   */
+  fallback?: ((error: unknown, info: FallbackInfo) => F | PromiseLike<F>) | undefined
   /** The name of the call in records. @defaultValue the operation */
   name?: string | undefined
   /** Ends the call at once when aborted. */
@@ -221,8 +227,8 @@ export interface PoolService {
 }
 
 /** Runs `fn` under the policies of an operation. */
-export type Run = <T>(
+export type Run = <T, F = never>(
   operation: string,
   fn: (attempt: Attempt) => T | PromiseLike<T>,
-  options?: CallOptions,
-) => Promise<T>
+  options?: CallOptions<F>,
+) => Promise<T | F>

@@ -28,6 +28,7 @@ const CALL_CHECKS: Readonly<Record<keyof CallOptions, OptionCheck>> = {
   ],
   retry: objectOrFalse,
   timeout: objectOrFalse,
+  fallback: anyFunction,
   name: anyString,
   signal: [
     'an AbortSignal',
@@ -51,7 +52,9 @@ export const isAbsent = (name: string, value: unknown): boolean =>
   value === undefined || (value === '' && EMPTY_MEANS_ABSENT.has(name))
 
 /** Checks the options of a call and removes absent ones. @throws INVALID_OPTIONS */
-export function parseCallOptions(options: CallOptions | undefined): CallOptions | undefined {
+export function parseCallOptions(
+  options: CallOptions<unknown> | undefined,
+): CallOptions<unknown> | undefined {
   if (options === undefined || isValid(options)) return options
   checkOptions('the call cannot be made', options, {}, CALL_CHECKS)
   const parsed: Record<string, unknown> = {}
@@ -88,7 +91,10 @@ export function parseActor(input: unknown): Actor {
 }
 
 /** Checks the function and the options of a call, and returns the options. @throws INVALID_OPTIONS */
-export function parseCall(fn: unknown, options: CallOptions | undefined): CallOptions | undefined {
+export function parseCall(
+  fn: unknown,
+  options: CallOptions<unknown> | undefined,
+): CallOptions<unknown> | undefined {
   if (typeof fn !== 'function') checkOptions('the call cannot be made', { fn }, { fn: anyFunction })
   return parseCallOptions(options)
 }

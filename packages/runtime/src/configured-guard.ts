@@ -16,9 +16,9 @@ export class ConfiguredGuard implements Guard {
   readonly name: string
   readonly breakers = undefined
   private readonly parts: ConfiguredGuardParts
-  private readonly options: CallOptions | undefined
+  private readonly options: CallOptions<unknown> | undefined
 
-  constructor(operation: string, parts: ConfiguredGuardParts, options: CallOptions | undefined) {
+  constructor(operation: string, parts: ConfiguredGuardParts, options: CallOptions<unknown> | undefined) {
     this.name = operation
     this.parts = parts
     this.options = options
@@ -34,7 +34,8 @@ export class ConfiguredGuard implements Guard {
   }
 
   run<T>(fn: (attempt: Attempt) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
-    const defaults = this.options
+    // The type of the guard includes the result type of the fallback.
+    const defaults = this.options as CallOptions | undefined
     if (options === undefined || defaults === undefined || Object(options) !== options)
       return this.parts.run(this.name, fn, options === undefined ? defaults : (options as CallOptions))
     const overrides = Object.entries(options).filter(([name, value]) => !isAbsent(name, value))

@@ -30,6 +30,7 @@ export { CredentialThrottle } from '../credential-throttle.js'
 export { overridePlaces } from '../decorators/overrides.js'
 export { toBreakerOptions } from '../decorators/settings/circuit-breaker.js'
 export { overrideProblems, SETTING_NAMES } from '../decorators/settings/table.js'
+export { createDeferred, type Deferred } from '../deferred.js'
 export { parseDuration } from '../duration.js'
 export type { Admission } from '../execution/admission.js'
 export {
@@ -41,6 +42,7 @@ export { Execution, type GuardedFunction } from '../execution/execution.js'
 export { type FirstAttempt, type FirstAttemptTracker } from '../execution/first-attempt.js'
 export type { EffectivePolicy, ExecutionHooks } from '../execution/hooks.js'
 export { breakerOutcome } from '../execution/outcome.js'
+export { type Fallback, type FallbackInfo, runFallback } from '../fallback/fallback.js'
 export { type ExecutorOptions, GuardExecutor } from '../guard/guard-executor.js'
 export {
   BULKHEAD_DEFAULTS,

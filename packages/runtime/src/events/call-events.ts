@@ -36,7 +36,7 @@ export class CallEvents implements CallObserver {
     })
   }
 
-  onEnd(call: FailingCall, { isSuccess, attempts, error, stopped }: CallEnd): void {
+  onEnd(call: FailingCall, { isSuccess, attempts, error, stopped, served }: CallEnd): void {
     const { draft } = call
     this.emit({
       eventType: isSuccess ? 'retry_success' : 'retry_failure',
@@ -46,7 +46,9 @@ export class CallEvents implements CallObserver {
       policyId: draft.policyId,
       operation: recordedName(call),
       ...(isSuccess ? { attempt: attempts } : error && { error }),
-      ...(isSuccess ? contextField(draft) : { context: freezeWith(draft.context, { stopped }) }),
+      ...(isSuccess
+        ? contextField(draft)
+        : { context: freezeWith(draft.context, { stopped, ...(served && { served }) }) }),
     })
   }
 }

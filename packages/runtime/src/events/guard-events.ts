@@ -1,4 +1,4 @@
-import type { BreakerEvent, Clock, GuardEvent } from 'holdfast'
+import type { BreakerEvent, Clock, GuardEvent, StopReason } from 'holdfast'
 import { Listeners } from 'holdfast/internal'
 import type { CallEnd, CallObserver } from '../observation/call-observer.js'
 import {
@@ -59,8 +59,12 @@ export class GuardEventEmitter implements CallObserver {
     })
   }
 
-  onEnd(call: FailingCall, { isSuccess, stopped, result }: CallEnd): void {
-    if (!this.hasListeners) return
+  beforeFallback(call: ObservedCall, stopped: StopReason, error: unknown): void {
+    if (this.hasListeners) this.emitCallEvent(call, 'gave_up', call.number, { error, stopped })
+  }
+
+  onEnd(call: FailingCall, { isSuccess, stopped, result, hasRunFallback }: CallEnd): void {
+    if (!this.hasListeners || hasRunFallback) return
     if (isSuccess) return this.emitCallEvent(call, 'succeeded', call.number, {})
     const facts = stopped === 'unwanted_value' ? { value: result } : { error: result }
     this.emitCallEvent(call, 'gave_up', call.number, { ...facts, stopped })

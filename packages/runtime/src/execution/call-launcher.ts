@@ -58,12 +58,16 @@ export class CallLauncher {
   }
 
   /** The compiled operation for a call. @throws POLICY_NOT_FOUND, INVALID_OPTIONS */
-  operationFor(operation: string, options?: CallOptions): CompiledOperation {
+  operationFor(operation: string, options?: CallOptions<unknown>): CompiledOperation {
     return this.compiler.operationFor(operation, options)
   }
 
   /** Starts a call of an operation. Options that are not valid reject it. */
-  run<T>(operation: string, fn: (attempt: Attempt) => T | PromiseLike<T>, options?: CallOptions): Promise<T> {
+  run<T>(
+    operation: string,
+    fn: (attempt: Attempt) => T | PromiseLike<T>,
+    options?: CallOptions<unknown>,
+  ): Promise<T> {
     try {
       const callOptions = parseCall(fn, options)
       return this.start(this.operationFor(operation, callOptions), fn, callOptions)
@@ -75,7 +79,7 @@ export class CallLauncher {
   private start<T>(
     operation: CompiledOperation,
     fn: (attempt: Attempt) => T | PromiseLike<T>,
-    options: CallOptions | undefined,
+    options: CallOptions<unknown> | undefined,
   ): Promise<T> {
     const { observers, guardEvents, pools } = this.parts
     if (this.isClosed) return Promise.reject(new HoldfastError('CANCELLED', 'the runtime is closed'))
@@ -88,16 +92,20 @@ export class CallLauncher {
     const rejection = options?.payload === undefined ? undefined : this.parts.rejectionFor()
     if (rejection !== undefined) return Promise.reject(rejection)
     if (this.hotShapes === undefined) this.hotShapes = createHotShapes(observers, operation)
-    const { signal, retry, timeout } = options ?? {}
+    const { signal, retry, timeout, fallback } = options ?? {}
     const needsFullCall =
-      signal !== undefined || retry !== undefined || timeout !== undefined || guardEvents.hasListeners
+      signal !== undefined ||
+      retry !== undefined ||
+      timeout !== undefined ||
+      fallback !== undefined ||
+      guardEvents.hasListeners
     return operation.canSkipTracking && !needsFullCall
       ? operation.guard.startTracked(fn, new TrackedFirstAttempt(observers, operation, options))
       : new RuntimeCall(observers, operation, fn, options).start()
   }
 
   /** Creates a guard that passes its calls to `run`; each uses the configuration that is in force when it starts. */
-  guard(operation: string, run: Run, callOptions: CallOptions | undefined): Guard {
+  guard(operation: string, run: Run, callOptions: CallOptions<unknown> | undefined): Guard {
     const { guardEvents } = this.parts
     checkOperation(operation)
     const options = parseCallOptions(callOptions)

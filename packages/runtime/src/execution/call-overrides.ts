@@ -48,7 +48,7 @@ const NO_RETRY = new CallOverrides(false, undefined)
 const cache = new WeakMap<object, CallOverrides>()
 
 /** The overrides of a call. Calls that pass only the same `retry` object share them. */
-export function overridesFor({ retry, timeout }: CallOptions): CallOverrides | undefined {
+export function overridesFor({ retry, timeout }: CallOptions<unknown>): CallOverrides | undefined {
   if (timeout !== undefined) return new CallOverrides(retry, timeout)
   if (retry === undefined) return undefined
   if (retry === false) return NO_RETRY

@@ -1,6 +1,6 @@
 import type { RetryPolicy } from '@holdfast/records'
 import type { CircuitBreaker, RetryBudget } from 'holdfast'
-import type { Bulkhead, EffectivePolicy, GuardExecutor } from 'holdfast/internal'
+import type { Bulkhead, EffectivePolicy, Fallback, GuardExecutor } from 'holdfast/internal'
 import type { OperationMetrics } from '../observation/observed-call.js'
 
 /** The settings of a policy in shadow mode. Its breaker, bulkhead and budget are its own: they only observe calls. */
@@ -44,4 +44,6 @@ export interface CompiledOperation {
   /** The policies in shadow mode. */
   readonly shadowPolicies: readonly CompiledPolicy[]
   readonly metrics: OperationMetrics
+  /** The fallback of a guard with its own options. The fallback of a call takes precedence. */
+  readonly fallback?: Fallback | undefined
 }

@@ -17,10 +17,14 @@ export class TrackedFirstAttempt implements FirstAttemptTracker, UnrecordedCall 
   readonly draft = undefined
   private readonly observers: CallObservers
   private readonly operation: CompiledOperation
-  private readonly options: CallOptions | undefined
+  private readonly options: CallOptions<unknown> | undefined
   private attempt: FirstAttempt<unknown> | undefined = undefined
 
-  constructor(observers: CallObservers, operation: CompiledOperation, options: CallOptions | undefined) {
+  constructor(
+    observers: CallObservers,
+    operation: CompiledOperation,
+    options: CallOptions<unknown> | undefined,
+  ) {
     this.observers = observers
     this.operation = operation
     this.options = options

@@ -42,7 +42,7 @@ export function compileGuardOptions(
 ): CompiledOperation & { readonly breaker: CircuitBreaker | undefined } {
   const { clock, random, metricsFor } = parts
   const settings = parseGuardOptions({ clock, random, ...options, name })
-  const { breaker, retry, attemptTimeout, totalTimeout, enabled } = settings
+  const { breaker, retry, attemptTimeout, totalTimeout, enabled, fallback } = settings
   const policy: CompiledPolicy = {
     policy: retry,
     attemptTimeout,
@@ -56,7 +56,8 @@ export function compileGuardOptions(
     isEnabled: enabled,
     canSkipTracking: false,
     guard: new GuardExecutor(
-      { ...settings, breaker: undefined },
+      // The runtime runs the fallback itself, because its result is part of the records.
+      { ...settings, breaker: undefined, fallback: undefined },
       { hasOtherBreakers: breaker !== undefined },
     ),
     policyByKind: new Map(),
@@ -65,6 +66,7 @@ export function compileGuardOptions(
     breakers: breaker === undefined ? [] : [breaker],
     shadowPolicies: [],
     metrics: metricsFor(name, name, undefined),
+    fallback,
     breaker,
   }
 }

@@ -117,7 +117,7 @@ export class OperationCompiler {
     this.parts = parts
   }
 
-  operationFor(operation: string, options: CallOptions | undefined): CompiledOperation {
+  operationFor(operation: string, options: CallOptions<unknown> | undefined): CompiledOperation {
     if (options === undefined)
       return this.operations.get(operation) ?? this.compileAndCache(this.operations, operation, operation, {})
     const { service, pool, policy } = options
@@ -158,7 +158,7 @@ export class OperationCompiler {
    */
   private operationForCustomPolicy(
     operation: string,
-    options: CallOptions,
+    options: CallOptions<unknown>,
     policy: object,
   ): CompiledOperation {
     const { operationsByPolicy } = this
@@ -174,14 +174,14 @@ export class OperationCompiler {
     map: Map<string, CompiledOperation>,
     key: string,
     operation: string,
-    options: CallOptions,
+    options: CallOptions<unknown>,
   ): CompiledOperation {
     const operationEntry = this.compile(operation, options)
     if (map.size < MAX_OPERATIONS) map.set(key, operationEntry)
     return operationEntry
   }
 
-  private compile(name: string, options: CallOptions): CompiledOperation {
+  private compile(name: string, options: CallOptions<unknown>): CompiledOperation {
     checkOperation(name)
     const { configuration, parts } = this
     const { clock, random } = parts
@@ -255,7 +255,7 @@ export class OperationCompiler {
   private policyForOptions(
     policies: OperationPolicies,
     operation: string,
-    options: CallOptions,
+    options: CallOptions<unknown>,
     rules: OperationConfig,
   ): OwnedPolicy | undefined {
     const { policy, pool } = options

@@ -10,6 +10,7 @@ import {
   type EffectivePolicy,
   Execution,
   type ExecutionHooks,
+  type Fallback,
   type GuardedFunction,
   runInContext,
 } from 'holdfast/internal'
@@ -25,12 +26,13 @@ import type {
 import { OperationAdmission } from './admission.js'
 import { type CallOverrides, overridesFor } from './call-overrides.js'
 import type { CompiledOperation, CompiledPolicy } from './compiled-operation.js'
+import { FallbackRun, hasFallbackAfter } from './fallback-run.js'
 
 /** One call of the runtime: an execution of the core whose policies come from the configuration and that observers follow. */
 export class RuntimeCall implements ExecutionHooks, ObservedCall {
   readonly execution: Execution<unknown>
   readonly operation: CompiledOperation
-  readonly options: CallOptions | undefined
+  readonly options: CallOptions<unknown> | undefined
   readonly admission: OperationAdmission | undefined
   /** The neighbours in the list of active calls. */
   prevCall: ActiveCall | undefined = undefined
@@ -46,13 +48,15 @@ export class RuntimeCall implements ExecutionHooks, ObservedCall {
   declare pending: FailedAttemptInfo | undefined
   /** The policy that applies since the last failure. */
   declare private current: CompiledPolicy | undefined
+  /** Created when a call with a fallback has failed. */
+  declare private fallbackRun: FallbackRun | undefined
 
   /** @throws INVALID_OPTIONS */
   constructor(
     observers: CallObservers,
     operation: CompiledOperation,
     fn: GuardedFunction,
-    options: CallOptions | undefined,
+    options: CallOptions<unknown> | undefined,
   ) {
     this.observers = observers
     this.operation = operation
@@ -111,7 +115,8 @@ export class RuntimeCall implements ExecutionHooks, ObservedCall {
     const { observers, execution } = this
     observers.active.add(this)
     try {
-      return execution.start() as Promise<T>
+      const promise = execution.start() as Promise<T>
+      return this.fallback === undefined ? promise : promise.catch((error) => this.runFallback<T>(error))
     } catch (error) {
       observers.active.remove(this)
       throw error
@@ -121,6 +126,7 @@ export class RuntimeCall implements ExecutionHooks, ObservedCall {
   /** Ends the call with CANCELLED: an operator cancelled it, or the runtime closes. */
   cancel(message: string): void {
     const error = new HoldfastError('CANCELLED', message)
+    if (this.fallbackRun !== undefined) this.fallbackRun.cancel(error)
     runInContext(this.scope, () => this.execution.cancel(error, 'cancelled'))
   }
 
@@ -145,6 +151,30 @@ export class RuntimeCall implements ExecutionHooks, ObservedCall {
 
   onSettled(stopped: StopReason, result: unknown): PromiseLike<unknown> | undefined {
     this.admission?.end()
-    return this.observers.onEnd(this, stopped, result)
+    if (this.fallback === undefined || !hasFallbackAfter(stopped))
+      return this.observers.onEnd(this, stopped, result)
+    this.fallbackRun = new FallbackRun(stopped)
+    return undefined
+  }
+
+  private get fallback(): Fallback | undefined {
+    return this.options?.fallback ?? this.operation.fallback
+  }
+
+  /** Ends a failed call with its fallback. Only a call whose fallback fails, too, becomes a dead letter. */
+  private async runFallback<T>(error: unknown): Promise<T> {
+    const { observers, fallback, fallbackRun, execution, options } = this
+    if (fallback === undefined || fallbackRun === undefined) throw error // aborted or cancelled
+    const { stopped } = fallbackRun
+    observers.onFallback(this, stopped, error)
+    const info = { attempt: execution.number, context: execution.context }
+    const result = await fallbackRun.run(fallback, error, info, options?.signal)
+    if ('value' in result) {
+      observers.onEnd(this, stopped, error, { isServed: true })
+      return result.value as T
+    }
+    const recorded = result.stopped === undefined ? error : result.error
+    await observers.onEnd(this, result.stopped ?? stopped, recorded, { isServed: false })
+    throw result.error
   }
 }

@@ -177,15 +177,15 @@ export class Holdfast {
 
   /**
    * Runs `fn` under the policies, breakers and pool of an operation. After a failure, the policy for its kind applies. A
-   * call that fails rejects with the unchanged error of its last attempt.
+   * call that fails rejects with the unchanged error of its last attempt, unless a fallback returns a value.
    *
    * @throws POLICY_NOT_FOUND, INVALID_OPTIONS for options that name an unknown service or pool; CANCELLED after `close`
    */
-  run<T>(
+  run<T, F = never>(
     operation: string,
     fn: (attempt: Attempt<MemberTarget>) => T | PromiseLike<T>,
-    options?: CallOptions,
-  ): Promise<T> {
+    options?: CallOptions<F>,
+  ): Promise<T | F> {
     return this.container.calls.run(operation, fn as never, options)
   }
 
@@ -193,9 +193,9 @@ export class Holdfast {
    * Creates a guard whose calls use the configuration that is in force when they start. `options` apply to all of its
    * calls.
    */
-  guard(operation: string, options?: CallOptions): Guard {
+  guard<F = never>(operation: string, options?: CallOptions<F>): Guard<Attempt, F> {
     const { calls, run } = this.container
-    return calls.guard(operation, run, options)
+    return calls.guard(operation, run, options) as Guard<Attempt, F>
   }
 
   /**

@@ -20,7 +20,10 @@ export class RetryLog implements CallObserver {
     this.logger = logger
   }
 
-  onFirstAttemptSuccess({ name }: { readonly name: string }, options: CallOptions | undefined): void {
+  onFirstAttemptSuccess(
+    { name }: { readonly name: string },
+    options: CallOptions<unknown> | undefined,
+  ): void {
     const { logger } = this
     if (logger === undefined || !isDebugEnabled(logger)) return
     const operation = options?.name ?? name

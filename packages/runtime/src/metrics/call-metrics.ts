@@ -16,7 +16,7 @@ export class CallMetrics implements CallObserver {
 
   onFirstAttemptSuccess(
     { metrics }: ObservedCall['operation'],
-    _: CallOptions | undefined,
+    _: CallOptions<unknown> | undefined,
     startedAt: number,
   ): void {
     metrics.recordFirstAttemptSuccess(startedAt)

@@ -18,7 +18,11 @@ export interface CallEnd {
   readonly durationMs: number
   /** The failure that ended the call; undefined where an earlier notification already reported it. */
   readonly failure: FailedAttemptInfo | undefined
-  /** The summary of the error that the caller gets; undefined after a success or an unwanted value. */
+  /** `fallback` where the fallback returned a value, which the caller gets instead of the error. */
+  readonly served: 'fallback' | undefined
+  /** Whether `beforeFallback` has already reported the failure. */
+  readonly hasRunFallback: boolean
+  /** The summary of the call's error; undefined after a success or an unwanted value. */
   readonly error: ErrorSummary | undefined
 }
 
@@ -31,7 +35,7 @@ export interface CallObserver {
   /** A call succeeded with its first attempt. This hook is on the fast path: it must neither throw nor allocate. */
   onFirstAttemptSuccess?(
     operation: ObservedCall['operation'],
-    options: CallOptions | undefined,
+    options: CallOptions<unknown> | undefined,
     startedAt: number,
   ): void
   /** The same, after it, where the call needed an execution: it has breakers, a pool, listeners or a signal. */
@@ -40,8 +44,10 @@ export interface CallObserver {
   onAttemptFailed?(call: FailingCall, failure: FailedAttemptInfo): void
   /** The failed attempt is retried after `delayMs`. */
   onRetryScheduled?(call: FailingCall, failure: FailedAttemptInfo | undefined, delayMs: number): void
+  /** A call failed, and its fallback runs now. `onEnd` follows when the fallback has settled. */
+  beforeFallback?(call: ObservedCall, stopped: StopReason, error: unknown): void
   /** A call ended that failed at least once. */
   onEnd?(call: FailingCall, end: CallEnd): void
-  /** Follows `onEnd` of all observers after a failure. The caller gets the error when the returned promise has settled. */
+  /** Follows `onEnd` of all observers after a failure that no fallback answered. The caller gets the error when the returned promise has settled. */
   beforeRejection?(call: FailingCall, end: CallEnd): PromiseLike<unknown> | undefined
 }

@@ -20,6 +20,11 @@ export interface CallObserversParts {
   onObserverError(error: unknown): void
 }
 
+/** Whether a fallback that has run returned a value. */
+interface FallbackEnd {
+  readonly isServed: boolean
+}
+
 type Hook = keyof CallObserver
 type ObserverWith<H extends Hook> = CallObserver & Required<Pick<CallObserver, H>>
 
@@ -35,6 +40,7 @@ export class CallObservers {
   private readonly successObservers: readonly ObserverWith<'onSuccess'>[]
   private readonly failureObservers: readonly ObserverWith<'onAttemptFailed'>[]
   private readonly retryObservers: readonly ObserverWith<'onRetryScheduled'>[]
+  private readonly fallbackObservers: readonly ObserverWith<'beforeFallback'>[]
   private readonly endObservers: readonly ObserverWith<'onEnd'>[]
   private readonly rejectionObservers: readonly ObserverWith<'beforeRejection'>[]
 
@@ -44,6 +50,7 @@ export class CallObservers {
     this.successObservers = observersWith(observers, 'onSuccess')
     this.failureObservers = observersWith(observers, 'onAttemptFailed')
     this.retryObservers = observersWith(observers, 'onRetryScheduled')
+    this.fallbackObservers = observersWith(observers, 'beforeFallback')
     this.endObservers = observersWith(observers, 'onEnd')
     this.rejectionObservers = observersWith(observers, 'beforeRejection')
   }
@@ -52,7 +59,7 @@ export class CallObservers {
   onFirstAttemptSuccess(
     call: ActiveCall,
     operation: ObservedCall['operation'],
-    options: CallOptions | undefined,
+    options: CallOptions<unknown> | undefined,
     startedAt: number,
   ): void {
     this.active.remove(call)
@@ -97,8 +104,27 @@ export class CallObservers {
     }
   }
 
-  /** The call ended. One that failed rejects only after the returned promise has settled. */
-  onEnd(call: ObservedCall, stopped: StopReason, result: unknown): PromiseLike<unknown> | undefined {
+  /** The call failed with `error`, and its fallback runs now. */
+  onFallback(call: ObservedCall, stopped: StopReason, error: unknown): void {
+    for (const observer of this.fallbackObservers) {
+      try {
+        observer.beforeFallback(call, stopped, error)
+      } catch (thrown) {
+        this.parts.onObserverError(thrown)
+      }
+    }
+  }
+
+  /**
+   * The call ended. One that failed rejects only after the returned promise has settled. `fallback` is set where a fallback has
+   * run.
+   */
+  onEnd(
+    call: ObservedCall,
+    stopped: StopReason,
+    result: unknown,
+    fallback?: FallbackEnd,
+  ): PromiseLike<unknown> | undefined {
     if (call.draft === undefined && stopped === 'succeeded') {
       this.onFirstAttemptSuccess(call, call.operation, call.options, call.startedAt)
       this.notifySuccess(call)
@@ -107,7 +133,7 @@ export class CallObservers {
     this.active.remove(call)
     try {
       const draft = (call.draft ??= createSessionDraft(call, this.parts))
-      return this.notifyEnd(call as FailingCall, this.describeEnd(call, draft, stopped, result))
+      return this.notifyEnd(call as FailingCall, this.describeEnd(call, draft, stopped, result, fallback))
     } catch (error) {
       this.parts.onObserverError(error)
       return undefined
@@ -133,7 +159,7 @@ export class CallObservers {
         onObserverError(error)
       }
     }
-    if (end.isSuccess) return undefined
+    if (end.isSuccess || end.served !== undefined) return undefined
     let settled: PromiseLike<unknown> | undefined
     for (const observer of this.rejectionObservers) {
       try {
@@ -170,6 +196,7 @@ export class CallObservers {
     draft: SessionDraft,
     stopped: StopReason,
     result: unknown,
+    fallback: FallbackEnd | undefined,
   ): CallEnd {
     const { clock, formatter, onObserverError } = this.parts
     const { history, pending } = call
@@ -190,6 +217,8 @@ export class CallObservers {
       retryCount: Math.max(0, (last?.number ?? 1) - 1),
       durationMs: roundToMicroseconds(Math.max(0, at - draft.startTime.getTime())),
       failure: isSuccess || isRejected ? undefined : pending,
+      served: fallback?.isServed ? ('fallback' as const) : undefined,
+      hasRunFallback: fallback !== undefined,
       error: undefined as CallEnd['error'],
     }
     if (isSuccess) return end

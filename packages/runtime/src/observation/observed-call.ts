@@ -82,7 +82,7 @@ export interface ObservedCall extends ListedCall {
     readonly subsystem: string | undefined
     readonly metrics: OperationMetrics
   }
-  readonly options: CallOptions | undefined
+  readonly options: CallOptions<unknown> | undefined
   /** The policy that applies now. */
   readonly effectivePolicy: { readonly record: RetryPolicy }
   readonly maxAttempts: number

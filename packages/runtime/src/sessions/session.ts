@@ -69,6 +69,7 @@ export function createSessionRecord(
   if (end === undefined) return session
   session.endTime = new Date(Math.max(end.at, draft.startTime.getTime()))
   session.stopped = end.stopped
+  if (end.served !== undefined) session.served = end.served
   if (success) {
     if (formatter.keepsResults) session.finalResult = limitResult(formatter.redact(end.result))
   } else if (end.error !== undefined) {

@@ -25,7 +25,7 @@ async function setup({ guards, options, store }: Around = {}) {
     runOperation,
     policyIdOf: () => 'default',
   })
-  const calls: (CallOptions & { operation: string })[] = []
+  const calls: (CallOptions<unknown> & { operation: string })[] = []
   const run: Run = async (operation, fn, call = {}) => {
     calls.push({ operation, ...call })
     try {
