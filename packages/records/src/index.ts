@@ -49,7 +49,10 @@ export { auditText, breakerEventText, errorRecordText, eventText, sessionText } 
 export {
   byMemberCodec,
   type byMemberSchema,
+  byOperationCodec,
+  type byOperationSchema,
   type MetricsByMember,
+  type MetricsByOperation,
   type MetricsSeries,
   type MetricsSummary,
   type MetricsWindow,

@@ -108,7 +108,8 @@ export const windowSchema = describeFields(
     average_duration_per_session: 'The average duration of a call.',
     by_policy: 'The calls of each policy.',
     by_subsystem: 'The calls of each subsystem.',
-    failure_by_reason: 'The number of failed attempts by kind.',
+    failure_by_reason:
+      'The number of failed attempts by kind, and of calls without an attempt by stop reason.',
     latency: 'Percentiles of the duration of an attempt.',
   },
 )
@@ -116,3 +117,51 @@ export const windowSchema = describeFields(
 export type MetricsWindow = CamelCased<typeof windowSchema>
 /** Converts the metrics of a time window between the wire format and TypeScript. */
 export const windowCodec = createCodec(windowSchema)
+
+const operationCounts = {
+  calls: nonNegativeIntegerField().describe('The number of calls.'),
+  successes: nonNegativeIntegerField().describe('The number of calls that succeeded.'),
+  failures: nonNegativeIntegerField().describe('The number of calls that failed, including rejected ones.'),
+  retries: nonNegativeIntegerField().describe('The number of retries.'),
+  rejections: nonNegativeIntegerField().describe(
+    'The number of calls that an open breaker, a full bulkhead or an unavailable pool rejected.',
+  ),
+  latency: z
+    .object({ p50: durationSeconds(), p95: durationSeconds(), p99: durationSeconds() })
+    .describe(
+      'Percentiles of the duration of a call with all attempts and delays, with an error of at most 5 %. Rejected calls are not included.',
+    ),
+}
+
+/** The schema of the metrics of operations, in the wire format. */
+export const byOperationSchema = describeFields(
+  z.object({
+    time_window_start: timestamp(),
+    time_window_end: timestamp(),
+    step: durationSeconds(),
+    operations: z.array(
+      z.object({
+        operation: z.string().describe('The name of the operation; `other` for all operations beyond 500.'),
+        ...operationCounts,
+        breakers: z
+          .array(z.string())
+          .describe(
+            'The breakers that calls of the operation must pass; `pool:POOL` for those of the members of a pool.',
+          ),
+        data_points: z
+          .array(z.object({ timestamp: timestamp().describe('The start of the step.'), ...operationCounts }))
+          .describe('One point for each step with calls, oldest first.'),
+      }),
+    ),
+  }),
+  {
+    time_window_start: 'The start of the window.',
+    time_window_end: 'The end of the window.',
+    step: 'The time between two points.',
+    operations: 'The calls of each operation, most calls first.',
+  },
+)
+/** The calls of each operation between two times. */
+export type MetricsByOperation = CamelCased<typeof byOperationSchema>
+/** Converts the metrics of operations between the wire format and TypeScript. */
+export const byOperationCodec = createCodec(byOperationSchema)

@@ -4,6 +4,7 @@ import type {
   CircuitBreakerState,
   EventType,
   MetricsByMember,
+  MetricsByOperation,
   MetricsSeries,
   MetricsSummary,
   MetricsWindow,
@@ -136,6 +137,16 @@ export interface MetricsService {
   byMember(options?: { hours?: number | undefined }): Promise<MetricsByMember>
   /** Returns all counts between two times. */
   window(options: { from: Date; to: Date }): Promise<MetricsWindow>
+  /**
+   * Returns the calls of each operation between two times, in total and by `step` milliseconds, which is a multiple of a
+   * minute. At most 500 operations are listed; all others are `other`. `operation` selects one.
+   */
+  operations(options: {
+    from: Date
+    to: Date
+    step?: number | undefined
+    operation?: string | undefined
+  }): Promise<MetricsByOperation>
 }
 
 /** The health of a runtime. */

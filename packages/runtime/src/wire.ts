@@ -16,6 +16,8 @@ import {
   type breakerSchema,
   byMemberCodec,
   type byMemberSchema,
+  byOperationCodec,
+  type byOperationSchema,
   type CircuitBreakerEvent,
   type CircuitBreakerState,
   configVersionCodec,
@@ -33,6 +35,7 @@ import {
   healthCodec,
   type healthSchema,
   type MetricsByMember,
+  type MetricsByOperation,
   type MetricsSeries,
   type MetricsSummary,
   type MetricsWindow,
@@ -86,9 +89,11 @@ export type Wire<T> = T extends readonly (infer Item)[]
                           ? z.input<typeof seriesSchema>
                           : T extends MetricsByMember
                             ? z.input<typeof byMemberSchema>
-                            : T extends MetricsWindow
-                              ? z.input<typeof windowSchema>
-                              : WireResponse<T>
+                            : T extends MetricsByOperation
+                              ? z.input<typeof byOperationSchema>
+                              : T extends MetricsWindow
+                                ? z.input<typeof windowSchema>
+                                : WireResponse<T>
 
 /** The wire form of the runtime's other results. */
 type WireResponse<T> = T extends Health
@@ -122,6 +127,7 @@ const RECORD_ENCODERS: readonly (readonly [
   ['summary of metrics', ['totalRetries', 'successByAttempt'], summaryCodec.encode],
   ['series of metrics', ['dataPoints'], seriesCodec.encode],
   ['metrics by member', ['proxies'], byMemberCodec.encode],
+  ['metrics by operation', ['timeWindowStart', 'operations'], byOperationCodec.encode],
   ['window of metrics', ['timeWindowStart', 'timeWindowEnd'], windowCodec.encode],
   ['health', ['policiesCount', 'activeSessions'], healthCodec.encode],
   ['explanation', ['operation', 'policies', 'notes'], encodeExplanation],

@@ -65,7 +65,7 @@ export function compileGuardOptions(
     initialPolicy: policy,
     breakers: breaker === undefined ? [] : [breaker],
     shadowPolicies: [],
-    metrics: metricsFor(name, name, undefined),
+    metrics: metricsFor({ operation: name, policyId: name }),
     fallback,
     breaker,
   }

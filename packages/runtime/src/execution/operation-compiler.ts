@@ -30,7 +30,13 @@ export interface CompilerParts {
   /** The resources of policies in shadow mode. */
   shadowShared: SharedResources
   poolById(id: string): Pool
-  metricsFor(operation: string, policyId: string, subsystem: string | undefined): OperationMetrics
+  metricsFor(counted: {
+    operation: string
+    policyId: string
+    subsystem?: string | undefined
+    /** The ids of the breakers that calls must pass; `pool:POOL` for those of a pool's members. */
+    breakers?: readonly string[]
+  }): OperationMetrics
 }
 
 /**
@@ -248,7 +254,15 @@ export class OperationCompiler {
       defaultPolicy,
       breakers: [...breakers],
       shadowPolicies,
-      metrics: parts.metricsFor(name, policyRecord.id, operationConfig.subsystem),
+      metrics: parts.metricsFor({
+        operation: name,
+        policyId: policyRecord.id,
+        subsystem: operationConfig.subsystem,
+        breakers: [
+          ...[...breakers].map(({ id }) => id),
+          ...(options.pool === undefined ? [] : [`pool:${encodeURIComponent(options.pool)}`]),
+        ],
+      }),
     }
   }
 

@@ -162,8 +162,8 @@ export class RuntimeContainer {
             limits: new PolicyLimits(clock),
           },
           poolById: (id) => this.pools.get(id) as Pool,
-          metricsFor: (operation, policyId, subsystem) =>
-            this.metrics.recorderFor(policyId, subsystem, operation),
+          metricsFor: ({ policyId, subsystem, operation, breakers }) =>
+            this.metrics.recorderFor(policyId, subsystem, operation, breakers),
         },
         pools: this.pools,
         observers: this.observers,

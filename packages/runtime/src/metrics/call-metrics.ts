@@ -33,13 +33,16 @@ export class CallMetrics implements CallObserver {
 
   onEnd(call: FailingCall, { isSuccess, isRejected, stopped, attempts, durationMs }: CallEnd): void {
     if (isSuccess) this.recordAttempt(call, true, call.history.at(-1)?.duration ?? 0)
+    const isAborted = stopped === 'aborted' || stopped === 'cancelled'
+    const hasNoAttempt = isRejected || (attempts === 0 && !isSuccess)
     call.operation.metrics.recordCallEnd({
       success: isSuccess,
       attempts,
       duration: durationMs,
       policyIds: call.draft.policyIds,
       // A call without an attempt was rejected by a bulkhead or a pool, or aborted before its first attempt.
-      kind: isRejected || (attempts === 0 && !isSuccess) ? stopped : undefined,
+      kind: hasNoAttempt ? stopped : undefined,
+      isRejected: hasNoAttempt && !isAborted,
     })
   }
 

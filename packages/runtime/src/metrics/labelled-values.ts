@@ -1,5 +1,5 @@
 /** The label of all names beyond the limit. */
-const OTHER_LABEL = 'other'
+export const OTHER_LABEL = 'other'
 
 /** Values by name, with a limited number of names, because names may come from outside. */
 export class LabelledValues<T> {
@@ -16,13 +16,23 @@ export class LabelledValues<T> {
   get(name: string): T {
     const existing = this.values.get(name)
     if (existing !== undefined) return existing
-    const key = this.values.size < this.maxLabels ? name : OTHER_LABEL
+    const key = this.labelFor(name)
     let value = this.values.get(key)
     if (value === undefined) {
       value = this.createValue()
       this.values.set(key, value)
     }
     return value
+  }
+
+  /** Returns the value of a label; undefined where there is none. */
+  find(label: string): T | undefined {
+    return this.values.get(label)
+  }
+
+  /** The label under which the value of a name is or would be: the name, or `other` beyond the limit. */
+  labelFor(name: string): string {
+    return this.values.has(name) || this.values.size < this.maxLabels ? name : OTHER_LABEL
   }
 
   /** Deletes the values that are expired. */

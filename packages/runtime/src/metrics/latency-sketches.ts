@@ -28,6 +28,7 @@ export function quantiles(sketch: Sketch): { p50: number; p95: number; p99: numb
 
 /** The durations of attempts, in one sketch per hour. Sketches can be merged. */
 export class LatencySketches {
+  readonly blockLength = HOUR_MS
   private readonly hours = new Map<number, HourSketch>()
   private readonly clockReading: ClockReading
 

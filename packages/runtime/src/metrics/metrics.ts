@@ -2,6 +2,7 @@ import { CONFIG_DEFAULTS } from '@holdfast/config'
 import {
   HOUR_MS,
   type MetricsByMember,
+  type MetricsByOperation,
   type MetricsSeries,
   type MetricsSummary,
   type MetricsWindow,
@@ -11,6 +12,7 @@ import type { MetricsStore } from '@holdfast/store'
 import type { Clock } from 'holdfast'
 import { AttemptRing } from './attempt-ring.js'
 import { MetricsCounters } from './counters.js'
+import { checkOperationsQuery, type OperationsQuery, queryOperations } from './operation-queries.js'
 import { OperationRecorder } from './operation-recorder.js'
 import {
   checkQuery,
@@ -41,7 +43,7 @@ interface BreakerStateChange {
 }
 
 /**
- * Counts calls: per minute in total, per policy and per subsystem, and per hour for each pool member. Nothing here waits
+ * Counts calls: per minute in total, per policy, subsystem and operation, and per hour for each pool member. Nothing here waits
  * for a store; counters are saved periodically and loaded at the start.
  */
 export class Metrics {
@@ -80,8 +82,13 @@ export class Metrics {
   }
 
   /** Creates the counters for calls of one operation. The caller keeps them; two recorders of the same operation add up. */
-  recorderFor(policyId: string, subsystem?: string, operation = policyId): OperationRecorder {
-    return new OperationRecorder(this, policyId, subsystem, operation)
+  recorderFor(
+    policyId: string,
+    subsystem?: string,
+    operation = policyId,
+    breakers: readonly string[] = [],
+  ): OperationRecorder {
+    return new OperationRecorder(this, { policyId, subsystem, operation, breakers })
   }
 
   /** An attempt on a pool member ended. `duration` is undefined where the attempt never started. */
@@ -131,6 +138,14 @@ export class Metrics {
   /** All metrics between two times. @throws INVALID_OPTIONS where a time is not valid or `to` is before `from` */
   window(range: { from: Date; to: Date }): MetricsWindow {
     return queryWindow(this.seriesRegistries(), this.attemptRing, checkWindow(range))
+  }
+
+  /**
+   * The calls of each operation between two times, in total and by step. @throws INVALID_OPTIONS where a time is not valid,
+   * `to` is before `from`, `step` is not a multiple of a minute, or the result would have too many points
+   */
+  operations(options: OperationsQuery): MetricsByOperation {
+    return queryOperations(this.seriesRegistries(), checkOperationsQuery(options))
   }
 
   /** The counters since the process started. */

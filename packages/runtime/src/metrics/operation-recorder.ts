@@ -1,6 +1,6 @@
 import { type OperationCounters, recordDuration } from './counters.js'
 import type { Metrics } from './metrics.js'
-import { LABEL_FIELDS, TOTAL_FIELDS } from './series-registry.js'
+import { LABEL_FIELDS, OPERATION_FIELDS, operationBreakerLabel, TOTAL_FIELDS } from './series-registry.js'
 
 /** After each flush, this many first-attempt successes are timed individually, and then one of as many. A power of two. */
 const SAMPLE_EVERY = 16
@@ -16,6 +16,17 @@ export interface CallFacts {
   policyIds?: readonly string[] | undefined
   /** The kind of a failure that has no attempt. */
   kind?: string | undefined
+  /** Whether the call was rejected before its first attempt. */
+  isRejected?: boolean | undefined
+}
+
+/** What the calls of a recorder are counted under. */
+interface RecorderLabels {
+  readonly policyId: string
+  readonly subsystem: string | undefined
+  readonly operation: string
+  /** The breakers that calls must pass; `pool:POOL` for those of a pool's members. */
+  readonly breakers: readonly string[]
 }
 
 /** The counters of one operation. A first-attempt success costs one addition; everything else is recorded at once. */
@@ -25,9 +36,13 @@ export class OperationRecorder {
   private readonly metrics: Metrics
   private readonly policyId: string
   private readonly subsystem: string | undefined
+  private readonly operation: string
+  private readonly breakerLabels: readonly string[]
   private readonly totals: OperationCounters
 
-  constructor(metrics: Metrics, policyId: string, subsystem: string | undefined, operation: string) {
+  constructor(metrics: Metrics, { policyId, subsystem, operation, breakers }: RecorderLabels) {
+    this.operation = operation
+    this.breakerLabels = breakers.map((breaker) => operationBreakerLabel(operation, breaker))
     this.metrics = metrics
     this.policyId = policyId
     this.subsystem = subsystem
@@ -59,7 +74,7 @@ export class OperationRecorder {
   }
 
   /** A call ended that is not a first-attempt success. Its attempts have been recorded separately. */
-  recordCallEnd({ success, attempts, duration, policyIds, kind }: CallFacts): void {
+  recordCallEnd({ success, attempts, duration, policyIds, kind, isRejected = false }: CallFacts): void {
     const { metrics, totals } = this
     const retries = Math.max(0, attempts - 1)
     metrics.tick()
@@ -74,6 +89,8 @@ export class OperationRecorder {
     }
     if (kind !== undefined) metrics.recordFailure(kind)
     this.addToLabels(policyIds?.at(-1) ?? this.policyId, 1, success ? 1 : 0, attempts)
+    this.addToOperation(1, success ? 1 : 0, retries, isRejected ? 1 : 0)
+    if (!isRejected) this.recordCallDuration(duration, 1)
     if (retries > 0) totals[success ? 'recovered' : 'exhausted']++
     else totals[success ? 'succeeded' : 'failed']++
     totals.retries += retries
@@ -98,6 +115,7 @@ export class OperationRecorder {
     metrics.addToTotal(TOTAL_FIELDS.timedAttempts, firstAttemptSuccesses)
     metrics.recordSuccess(1, firstAttemptSuccesses)
     this.addToLabels(this.policyId, firstAttemptSuccesses, firstAttemptSuccesses, firstAttemptSuccesses)
+    this.addToOperation(firstAttemptSuccesses, firstAttemptSuccesses, 0, 0)
     totals.succeeded += firstAttemptSuccesses
     this.firstAttemptSuccesses = 0
     this.sampledDuration = 0
@@ -111,8 +129,25 @@ export class OperationRecorder {
     const weight = count <= SAMPLE_EVERY ? 1 : SAMPLE_EVERY
     this.sampledDuration += duration * weight
     metrics.recordLatency(duration, weight)
+    this.recordCallDuration(duration, weight)
     recordDuration(totals.calls, duration, weight)
     recordDuration(totals.attempts, duration, weight)
+  }
+
+  private addToOperation(calls: number, successes: number, retries: number, rejections: number): void {
+    const { minute, ownSeries } = this.metrics
+    const series = ownSeries.operations.get(this.operation)
+    series.add(minute, OPERATION_FIELDS.calls, calls)
+    series.add(minute, OPERATION_FIELDS.successes, successes)
+    series.add(minute, OPERATION_FIELDS.retries, retries)
+    series.add(minute, OPERATION_FIELDS.rejections, rejections)
+    for (const label of this.breakerLabels) ownSeries.operationBreakers.get(label).add(minute, 0, calls)
+  }
+
+  private recordCallDuration(duration: number, weight: number): void {
+    const { minute, ownSeries } = this.metrics
+    const label = ownSeries.operations.labelFor(this.operation)
+    ownSeries.operationLatencies.get(label).add(minute, duration, weight)
   }
 
   private addToLabels(policyId: string, sessions: number, successes: number, attempts: number): void {

@@ -1,6 +1,7 @@
 import { HOUR_MS, MINUTE_MS } from '@holdfast/records'
 import type { MetricsRow } from '@holdfast/store'
 import { LabelledValues } from './labelled-values.js'
+import { LatencyLog } from './latency-log.js'
 import { LatencySketches } from './latency-sketches.js'
 import { type ClockReading, type SeriesShape, TimeSeries } from './time-series.js'
 
@@ -20,13 +21,41 @@ export const TOTAL_FIELDS = {
 /** The fields of a minute of a policy or subsystem. */
 export const LABEL_FIELDS = { sessions: 0, successes: 1, attempts: 2 } as const
 
+/** The fields of a minute of an operation. */
+export const OPERATION_FIELDS = { calls: 0, successes: 1, retries: 2, rejections: 3 } as const
+
+/** How many operations have their own counters; the others are counted as `other`. */
+export const MAX_OPERATIONS = 500
+
 /** The fields of an hour of a pool member. */
 export const MEMBER_FIELDS = { attempts: 0, successes: 1, time: 2, timed: 3, opens: 4 } as const
 
 const TOTAL_SHAPE: SeriesShape = { step: MINUTE_MS, slots: 60, fields: 9, max: TOTAL_FIELDS.most }
 const LABEL_SHAPE: SeriesShape = { step: MINUTE_MS, slots: 60, fields: 3, isInteger: true }
 const COUNT_SHAPE: SeriesShape = { step: MINUTE_MS, slots: 60, fields: 1, isInteger: true }
+const OPERATION_SHAPE: SeriesShape = { step: MINUTE_MS, slots: 60, fields: 4, isInteger: true }
+const OPERATION_BREAKER_SHAPE: SeriesShape = { step: HOUR_MS, slots: 24, fields: 1, isInteger: true }
 const MEMBER_SHAPE: SeriesShape = { step: HOUR_MS, slots: 24, fields: 5 }
+
+/** A series in blocks that are saved and loaded separately. */
+type StoredSeries = Pick<
+  TimeSeries,
+  'blockLength' | 'isEmpty' | 'expire' | 'takeChanged' | 'markUnsaved' | 'mergeStored'
+>
+
+/** The label of an operation and a breaker that its calls must pass. */
+export const operationBreakerLabel = (operation: string, breaker: string): string =>
+  `${encodeURIComponent(operation)} ${breaker}`
+
+/** The operation and the breaker of a label. */
+export function parseOperationBreaker(label: string): { operation: string; breaker: string } | undefined {
+  const [operation = '', breaker] = label.split(' ')
+  try {
+    return breaker === undefined ? undefined : { operation: decodeURIComponent(operation), breaker }
+  } catch {
+    return undefined // A row of a store that was changed.
+  }
+}
 
 /** Counters over time: those of this process, or those that other nodes stored. */
 export class SeriesRegistry {
@@ -37,6 +66,11 @@ export class SeriesRegistry {
   readonly kinds: LabelledValues<TimeSeries>
   /** Successful calls by the number of their last attempt. */
   readonly successes: LabelledValues<TimeSeries>
+  readonly operations: LabelledValues<TimeSeries>
+  /** The durations of calls, by the labels of `operations`. */
+  readonly operationLatencies: LabelledValues<LatencyLog>
+  /** Calls by operation and breaker. The breakers of the members of a pool are counted together, as `pool:POOL`. */
+  readonly operationBreakers: LabelledValues<TimeSeries>
   /** By `POOL:ID`, both percent-encoded. */
   readonly members: LabelledValues<TimeSeries>
   readonly latencies: LatencySketches
@@ -47,12 +81,15 @@ export class SeriesRegistry {
     this.subsystems = new LabelledValues(() => new TimeSeries(LABEL_SHAPE, reading), 100)
     this.kinds = new LabelledValues(() => new TimeSeries(COUNT_SHAPE, reading), 40)
     this.successes = new LabelledValues(() => new TimeSeries(COUNT_SHAPE, reading), 40)
+    this.operations = new LabelledValues(() => new TimeSeries(OPERATION_SHAPE, reading), MAX_OPERATIONS)
+    this.operationLatencies = new LabelledValues(() => new LatencyLog(reading), MAX_OPERATIONS + 1)
+    this.operationBreakers = new LabelledValues(() => new TimeSeries(OPERATION_BREAKER_SHAPE, reading), 2000)
     this.members = new LabelledValues(() => new TimeSeries(MEMBER_SHAPE, reading), 10_000)
     this.latencies = new LatencySketches(reading)
   }
 
   /** Every series with its name in the store. */
-  *namedSeries(): Iterable<readonly [name: string, series: TimeSeries]> {
+  *namedSeries(): Iterable<readonly [name: string, series: StoredSeries]> {
     yield ['minute:total', this.total]
     for (const [prefix, labels] of this.groups())
       for (const [label, series] of labels) yield [`${prefix}${label}`, series]
@@ -79,8 +116,7 @@ export class SeriesRegistry {
   mergeStored({ series, start, data }: MetricsRow, now: number): void {
     if (!Number.isSafeInteger(start)) return
     const target = series === 'hour:sketch' ? this.latencies : this.find(series)
-    const { step, slots } = target instanceof TimeSeries ? target.shape : { step: HOUR_MS, slots: 1 }
-    target?.mergeStored(start, data, Math.max(0, now - start - step * slots))
+    target?.mergeStored(start, data, Math.max(0, now - start - target.blockLength))
   }
 
   /** Deletes data that has not changed since a monotonic time. */
@@ -90,17 +126,20 @@ export class SeriesRegistry {
     this.latencies.expire(before)
   }
 
-  private groups() {
+  private groups(): readonly (readonly [prefix: string, labels: LabelledValues<StoredSeries>])[] {
     return [
       ['minute:policy:', this.policies],
       ['minute:subsystem:', this.subsystems],
       ['minute:kind:', this.kinds],
       ['minute:success:', this.successes],
+      ['minute:operation:', this.operations],
+      ['minute:latency:', this.operationLatencies],
+      ['hour:breaker:', this.operationBreakers],
       ['hour:member:', this.members],
-    ] as const
+    ]
   }
 
-  private find(name: string): TimeSeries | undefined {
+  private find(name: string): StoredSeries | undefined {
     if (name === 'minute:total') return this.total
     for (const [prefix, labels] of this.groups())
       if (name.startsWith(prefix)) return labels.get(name.slice(prefix.length))

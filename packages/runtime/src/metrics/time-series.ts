@@ -33,11 +33,14 @@ interface SeriesBlock {
  */
 export class TimeSeries {
   readonly shape: SeriesShape
+  /** The milliseconds that a block covers. */
+  readonly blockLength: number
   private readonly clockReading: ClockReading
   private readonly blocks = new Map<number, SeriesBlock>()
   private lastBlock: SeriesBlock | undefined = undefined
 
   constructor(shape: SeriesShape, reading: ClockReading) {
+    this.blockLength = shape.step * shape.slots
     this.shape = shape
     this.clockReading = reading
   }
@@ -118,7 +121,7 @@ export class TimeSeries {
   /** Adds a stored block that changed `age` milliseconds ago. Data in another form is ignored. */
   mergeStored(start: number, data: unknown, age: number): void {
     const { step, slots, fields } = this.shape
-    if (typeof data !== 'object' || data === null || start % (step * slots) !== 0) return
+    if (typeof data !== 'object' || data === null || start % this.blockLength !== 0) return
     const block = this.block(start)
     const { isDirty, changedAt } = block
     for (const [slot, numbers] of Object.entries(data)) {
@@ -136,8 +139,8 @@ export class TimeSeries {
   }
 
   private block(time: number): SeriesBlock {
-    const { step, slots, fields, isInteger } = this.shape
-    const length = step * slots
+    const { slots, fields, isInteger } = this.shape
+    const { blockLength: length } = this
     const start = Math.floor(time / length) * length
     if (this.lastBlock?.start === start) return this.lastBlock
     let block = this.blocks.get(start)

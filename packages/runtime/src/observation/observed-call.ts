@@ -15,6 +15,8 @@ export interface OperationMetrics {
     duration: number
     policyIds: readonly string[]
     kind?: string | undefined
+    /** Whether the call was rejected before its first attempt. */
+    isRejected?: boolean | undefined
   }): void
 }
 

@@ -463,7 +463,7 @@ describe('a restart of the runtime', () => {
     await metrics.save(store, 'n')
     metrics.recorderFor('p').recordFirstAttemptSuccess(0)
     await metrics.save(store, 'n')
-    expect(written).toEqual([8, 4])
+    expect(written).toEqual([10, 6])
   })
 
   it('loses nothing if the store fails for a while', async () => {

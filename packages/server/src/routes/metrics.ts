@@ -1,11 +1,24 @@
-import { byMemberCodec, seriesCodec, summaryCodec, windowCodec } from '@holdfast/runtime'
+import { byMemberCodec, byOperationCodec, seriesCodec, summaryCodec, windowCodec } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import { fieldError } from '../http/validation.js'
 import type { Routes } from './routes.js'
-import { hoursParam, recordSchemas, timeRangeParams } from './schemas.js'
+import { hoursParam, optionalWord, recordSchemas, stepParam, timeRangeParams } from './schemas.js'
+
+const HOUR_MS = 3_600_000
 
 /** The routes of metrics. */
 export function addMetricsRoutes({ hf, operation, settings }: Routes): void {
+  /** A time range with its defaults. @throws BAD_REQUEST where it ends before it begins */
+  const parseRange = (range: { from?: Date | undefined; to?: Date | undefined }) => {
+    const to = range.to ?? new Date(settings.clock.wall())
+    const from = range.from ?? new Date(to.getTime() - HOUR_MS)
+    if (from <= to) return { from, to }
+    throw fieldError(
+      'query',
+      'from',
+      `expected a time before to (${to.toISOString()}), got ${from.toISOString()}`,
+    )
+  }
   const base = { method: 'get', tag: 'metrics', role: 'viewer', reads: 'metrics.read' } as const
 
   operation(
@@ -57,16 +70,34 @@ export function addMetricsRoutes({ hf, operation, settings }: Routes): void {
       query: z.strictObject(timeRangeParams),
       answers: { 200: { description: 'The window', schema: recordSchemas.window } },
     },
-    async ({ query }) => {
-      const to = query.to ?? new Date(settings.clock.wall())
-      const from = query.from ?? new Date(to.getTime() - 3_600_000)
-      if (from > to)
-        throw fieldError(
-          'query',
-          'from',
-          `expected a time before to (${to.toISOString()}), got ${from.toISOString()}`,
-        )
-      return { body: windowCodec.encode(await hf.metrics.window({ from, to })) }
+    async ({ query }) => ({ body: windowCodec.encode(await hf.metrics.window(parseRange(query))) }),
+  )
+
+  operation(
+    {
+      ...base,
+      path: '/metrics/operations',
+      id: 'getOperationMetrics',
+      summary: 'Calls of each operation by minute, between two points in time',
+      description:
+        'The default of `from` is one hour before `to`, the default of `to` is now. At most 500 operations are listed; all ' +
+        'others are added up as `other`. A result with more than 100,000 points is rejected: use a longer `step`. ' +
+        'Requires the role viewer.',
+      query: z.strictObject({
+        ...timeRangeParams,
+        step: stepParam,
+        operation: optionalWord('Only this operation.'),
+      }),
+      answers: { 200: { description: 'The calls of each operation', schema: recordSchemas.byOperation } },
     },
+    async ({ query: { step, operation, ...range } }) => ({
+      body: byOperationCodec.encode(
+        await hf.metrics.operations({
+          ...parseRange(range),
+          ...(step !== undefined && { step: step * 1000 }),
+          ...(operation !== undefined && { operation }),
+        }),
+      ),
+    }),
   )
 }

@@ -4,6 +4,7 @@ import {
   breakerEventSchema,
   breakerSchema,
   byMemberSchema,
+  byOperationSchema,
   deadLetterSchema,
   errorRecordSchema,
   policySchema,
@@ -39,6 +40,7 @@ export const recordSchemas = {
   summary: summarySchema.meta({ id: 'MetricsSummary' }),
   series: seriesSchema.meta({ id: 'MetricsSeries' }),
   byMember: byMemberSchema.meta({ id: 'MetricsByProxy' }),
+  byOperation: byOperationSchema.meta({ id: 'MetricsByOperation' }),
   window: windowSchema.meta({ id: 'MetricsWindow' }),
 }
 
@@ -89,6 +91,20 @@ export const timeRangeParams = {
 }
 
 export const orderParam = z.enum(['oldest', 'newest']).optional().describe('Which items come first.')
+
+/** The time between two points of metrics, in seconds. */
+export const stepParam = z
+  .string()
+  .regex(/^\d{1,9}$/, { error: expecting('a number of seconds') })
+  .transform(Number)
+  .refine((seconds) => seconds > 0 && seconds % 60 === 0, { error: expecting('a multiple of 60') })
+  .optional()
+  .openapi({
+    type: 'integer',
+    minimum: 60,
+    multipleOf: 60,
+    description: 'The time between two points in seconds, a multiple of 60. Default: 60.',
+  })
 
 /** The length of a time range that ends now, in hours. */
 export const hoursParam = integerParam(1, 168, 24, 'The length of the time range, which ends now, in hours.')

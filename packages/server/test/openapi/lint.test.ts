@@ -54,6 +54,7 @@ describe('the OpenAPI document', () => {
         "GET /api/v1/events",
         "GET /api/v1/jobs",
         "GET /api/v1/jobs/{id}",
+        "GET /api/v1/metrics/operations",
         "GET /api/v1/metrics/retries",
         "GET /api/v1/metrics/retries/by-proxy",
         "GET /api/v1/metrics/retries/timeseries",
