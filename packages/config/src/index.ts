@@ -34,7 +34,15 @@ export {
   migrateConfig,
   type OldFile,
 } from './migrate/migrate.js'
-export { type ConfigInvalid, formatValue, lineOf, type Problem } from './problem.js'
+export {
+  type ConfigInvalid,
+  createCallInvalid,
+  describeProblem,
+  lineOf,
+  type Problem,
+} from './problems/describe.js'
+export { formatValue } from './problems/format-value.js'
+export type { ConfigProblem } from './problems/problem.js'
 export { FileReload, type Reloaded } from './reload/reload.js'
 export {
   type CallConfiguration,

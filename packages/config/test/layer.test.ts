@@ -51,7 +51,9 @@ test('putPolicy rejects a policy with all of its problems', () => {
     'maxAttempts: expected a whole number from 1, or Infinity, got 0',
     'id: expected the id of the policy, got ""',
   ])
-  expect(put({ id: 'a', maxDelay: 1000 })).toEqual(['maxDelay: expected at least baseDelay (2000), got 1000'])
+  expect(put({ id: 'a', maxDelay: 1000 })).toEqual([
+    'maxDelay: expected at least baseDelay (2000 ms), got 1000 ms',
+  ])
   expect(put({ id: 'a', circuitBreaker: 'x' })).toEqual([
     'circuitBreaker: expected a name under circuit_breakers, got "x"',
   ])

@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { checkConfig, checkObject, parseConfigObject } from '../src/check/check.js'
+import { describeProblem } from '../src/problems/describe.js'
 import { configCodec } from '../src/schema/schema.js'
 import { lines } from './read.js'
 
-const wrong = (value: unknown): string[] => lines(checkObject(value, {}).problems)
+const wrong = (value: unknown): string[] => lines(checkObject(value, {}).problems.map(describeProblem))
 
 test('a config object has camelCase keys and milliseconds or strings with a unit', () => {
   const config = parseConfigObject(

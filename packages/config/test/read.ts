@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isHoldfastError } from 'holdfast'
 import { type Checked, checkConfig, type ParseOptions } from '../src/check/check.js'
-import { type ConfigInvalid, type Problem } from '../src/problem.js'
+import { type ConfigInvalid, type Problem } from '../src/problems/describe.js'
 import { type ResolvedConfig, resolveConfig } from '../src/resolve/resolve-config.js'
 import type { Layer } from '../src/schema/layer.js'
 

@@ -50,9 +50,13 @@ test('a number in a secret field is not shown', () => {
 const KEY = 'a'.repeat(64)
 
 test.each([
-  ['short', 'hunter2', 'key 1: expected 32 bytes'],
-  ['the second of two', `${KEY}, hunter2`, 'key 2: expected 32 bytes'],
-  ['twice the same', `one:${KEY},one:${'b'.repeat(64)}`, 'two keys have the id one'],
+  ['short', 'hunter2', 'got another text (key 1)'],
+  ['the second of two', `${KEY}, hunter2`, 'got another text (key 2)'],
+  [
+    'twice the same',
+    `one:${KEY},one:${'b'.repeat(64)}`,
+    'expected a unique id, got one, the id of another key (key 2)',
+  ],
   ['nothing but blanks', '  ', 'got no key'],
   ['nothing but commas', ' , ', 'got no key'],
 ])('an encryption key that is %s is rejected with its position and not shown', (_, key, message) => {
@@ -67,11 +71,13 @@ test('a valid encryption key is accepted, and a wrong one from the environment i
   expect(wrong(`dead_letters: { encryption_key: "${KEY}, old:${'b'.repeat(64)}" }`)).toEqual([])
   const env = { HOLDFAST_DEAD_LETTERS_ENCRYPTION_KEY: 'hunter2' }
   expect(lines(checkConfig('version: "1.1.0"', { env }).problems)).toEqual([
-    expect.stringMatching(/^HOLDFAST_DEAD_LETTERS_ENCRYPTION_KEY: key 1: expected 32 bytes/),
+    expect.stringMatching(
+      /^HOLDFAST_DEAD_LETTERS_ENCRYPTION_KEY: expected 32 bytes .*, got another text \(key 1\)$/,
+    ),
   ])
   const given = { deadLetters: { encryptionKey: 'hunter2' } }
   expect(refused(() => parseConfigObject(given, {})).message).toContain(
-    'deadLetters.encryptionKey: key 1: expected 32 bytes',
+    'deadLetters.encryptionKey: expected 32 bytes',
   )
 })
 

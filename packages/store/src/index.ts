@@ -1,7 +1,7 @@
 export { asSettled, isLeased, leaseStateOf } from './dead-letter-rules.js'
 export { checkJournalFilter } from './filter-checks.js'
 export { matchesFilter, sessionFilter } from './filters.js'
-export { KeyRing } from './key-ring.js'
+export { findKeyProblems, KEY_FORMAT, KeyRing } from './key-ring.js'
 export { openStore } from './open/open-store.js'
 export { isEncrypted, isSamePayload } from './payload.js'
 export type {

@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { HoldfastError } from 'holdfast'
+import { createOptionsError, createProblem, type OptionProblem } from 'holdfast/internal'
 import { isEncrypted, ENCRYPTED as MARK } from './payload.js'
 
 const CIPHER = 'aes-256-gcm'
@@ -28,17 +29,46 @@ interface EncryptionKey {
 const isEncryptedOrMarked = (payload: unknown): payload is EncryptedPayload | UnencryptedPayload =>
   isEncrypted(payload)
 
-/** 32 bytes as hexadecimal digits or base64, perhaps after an id and a colon. */
-function parseKey(input: string, index: number): EncryptionKey | string {
+/** The form of a key, in words. */
+export const KEY_FORMAT = '32 bytes as base64 or hexadecimal digits'
+
+/** The texts of the keys in the value of an option. */
+const keyTexts = (input: string | readonly string[] | undefined): string[] =>
+  (typeof input === 'string' ? input.split(',') : (input ?? [])).filter((text) => text.trim() !== '')
+
+/** Parses 32 bytes as hexadecimal digits or base64, after an optional id and a colon. */
+function parseKey(input: string): EncryptionKey | undefined {
   const [, named, secret = ''] = /^(?:([\w.-]+):)?(.*)$/s.exec(input.trim()) ?? []
   const bytes = /^[0-9a-f]{64}$/i.test(secret)
     ? Buffer.from(secret, 'hex')
     : /^[\w+/-]{43}=?$/.test(secret)
       ? Buffer.from(secret, 'base64')
       : undefined
-  if (bytes?.length !== 32)
-    return `key ${index}: expected 32 bytes as base64 or hexadecimal digits; create one with: openssl rand -base64 32`
+  if (bytes?.length !== 32) return undefined
   return { kid: named ?? createHash('sha256').update(bytes).digest('hex').slice(0, 8), bytes }
+}
+
+/** The problems of keys, each at `key 1`, `key 2` …. No problem contains a key. */
+export function findKeyProblems(input: string | readonly string[] | undefined): OptionProblem[] {
+  const problems: OptionProblem[] = []
+  const ids = new Set<string>()
+  for (const [index, text] of keyTexts(input).entries()) {
+    const path = `key ${index + 1}`
+    const kid = parseKey(text)?.kid
+    if (kid === undefined)
+      problems.push(
+        createProblem(
+          path,
+          'invalid',
+          `${KEY_FORMAT} (create them with: openssl rand -base64 32)`,
+          'another text',
+        ),
+      )
+    else if (ids.has(kid))
+      problems.push(createProblem(path, 'conflict', 'a unique id', `${kid}, the id of another key`))
+    else ids.add(kid)
+  }
+  return problems
 }
 
 /**
@@ -50,20 +80,9 @@ export class KeyRing {
 
   /** @throws INVALID_OPTIONS for a key that is not valid; the message does not contain it */
   constructor(input: string | readonly string[] | undefined) {
-    const texts = (typeof input === 'string' ? input.split(',') : (input ?? [])).filter(
-      (each) => each.trim() !== '',
-    )
-    const read = texts.map((each, index) => parseKey(each, index + 1))
-    const problems = read.filter((key) => typeof key === 'string')
-    const keys = read.filter((key) => typeof key !== 'string')
-    const ids = keys.map(({ kid }) => kid)
-    for (const kid of ids.filter((each, index) => ids.indexOf(each) !== index))
-      problems.push(`two keys have the id ${kid}`)
-    if (problems.length > 0)
-      throw new HoldfastError('INVALID_OPTIONS', `dead_letters.encryption_key: ${problems.join('; ')}`, {
-        details: problems,
-      })
-    this.keys = keys
+    const problems = findKeyProblems(input)
+    if (problems.length > 0) throw createOptionsError('dead_letters.encryption_key', problems)
+    this.keys = keyTexts(input).flatMap((text) => parseKey(text) ?? [])
   }
 
   /** The id of the key that encrypts; undefined without keys. */

@@ -2,6 +2,7 @@ import { freezeCopy, type RetryPolicy } from '@holdfast/records'
 import { HoldfastError } from 'holdfast'
 import type { FileMembers } from '../file/member-files.js'
 import type { ConfigSource, ValidConfig } from '../file/source.js'
+import { describeProblem, lineOf } from '../problems/describe.js'
 import { type ResolvedConfig, resolveConfig } from '../resolve/resolve-config.js'
 import type { RuntimeContext } from '../runtime-context.js'
 import type { Layer } from '../schema/layer.js'
@@ -71,9 +72,10 @@ export class ActiveConfig {
   /** A note for each policy whose changes through the API are ignored. */
   get ignoredOverrideNotes(): ReadonlyMap<string, string> {
     const notes = new Map<string, string>()
-    for (const { policyId, path, message } of this.ignoredOverrides) {
+    for (const conflict of this.ignoredOverrides) {
+      const { policyId } = conflict
       const previousNote = notes.get(policyId)
-      const reason = `${path}: ${message}`
+      const reason = lineOf(describeProblem(conflict), undefined)
       const note = `policies.${policyId}: the changes made through the API conflict with the config and are ignored: ${reason}`
       notes.set(policyId, previousNote === undefined ? note : `${previousNote}; ${reason}`)
     }

@@ -1,10 +1,12 @@
-import { snakeKey, toSeconds } from '@holdfast/records'
-import { createConfigInvalid, describeMismatch, type Problem } from '../problem.js'
+import { snakeKey } from '@holdfast/records'
+import { createConfigInvalid } from '../problems/describe.js'
+import { formatValue } from '../problems/format-value.js'
+import { type ConfigProblem, notFound } from '../problems/problem.js'
 import type { ResolvedConfig } from '../resolve/resolve-config.js'
-import { findFieldConflicts } from '../resolve/resolve-policy.js'
+import { conflictFacts, findFieldConflicts } from '../resolve/resolve-policy.js'
 
 /** A conflict in a policy, between the file and the changes made through the API. */
-export interface PolicyConflict extends Problem {
+export interface PolicyConflict extends ConfigProblem {
   readonly policyId: string
 }
 
@@ -14,20 +16,13 @@ export function findPolicyConflicts({ policies, config }: ResolvedConfig): Polic
   for (const [policyId, resolved] of policies) {
     const { policy } = resolved
     const at = (field: string) => `policies.${policyId}.${snakeKey(field)}`
-    for (const { field, minimumField } of findFieldConflicts(resolved))
-      conflicts.push({
-        policyId,
-        path: at(field),
-        message: describeMismatch(
-          `at least ${snakeKey(minimumField)} (${toSeconds(policy[minimumField])})`,
-          `${toSeconds(policy[field])}`,
-        ),
-      })
+    for (const conflict of findFieldConflicts(resolved))
+      conflicts.push({ policyId, path: at(conflict.field), ...conflictFacts(resolved, conflict) })
     if (policy.circuitBreaker && !Object.hasOwn(config.circuitBreakers ?? {}, policy.circuitBreaker))
       conflicts.push({
         policyId,
         path: at('circuitBreaker'),
-        message: describeMismatch('a name under circuit_breakers', JSON.stringify(policy.circuitBreaker)),
+        ...notFound('a name under circuit_breakers', formatValue(policy.circuitBreaker)),
       })
   }
   return conflicts

@@ -1,7 +1,8 @@
 import { suggest } from '@holdfast/records'
 import type { z } from 'zod'
 import type { Interpolate } from '../environment/interpolate.js'
-import { formatPath } from '../problem.js'
+import { formatPath } from '../problems/format-value.js'
+import { mismatch, type ProblemFacts } from '../problems/problem.js'
 import {
   childOf,
   encodeLeaf,
@@ -13,6 +14,7 @@ import {
   takesNull,
   unwrap,
 } from '../schema/walk.js'
+import { isMapping } from './mapping.js'
 
 /** The inputs and callbacks of `normalize`. */
 export interface NormalizeContext {
@@ -21,11 +23,8 @@ export interface NormalizeContext {
   readonly rootName?: string
   readonly interpolate: Interpolate
   /** Reports a problem at a path in the spelling of the source. */
-  onProblem(path: readonly string[], message: string, at: 'key' | 'value'): void
+  onProblem(path: readonly string[], facts: ProblemFacts, at: 'key' | 'value'): void
 }
-
-const isMapping = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
  * Converts a value to its wire form: keys to snake_case, milliseconds to seconds, variables to their values, empty sections
@@ -71,14 +70,15 @@ function normalizeObject(
     if (childValue === undefined) continue
     const wire = known.get(key)
     if (wire === undefined) {
-      const suggestion = suggest(key, known.keys())
-      const hint =
-        suggestion === undefined
-          ? `; expected ${formatKeys([...known.keys()])}`
-          : ` (did you mean ${suggestion}?)`
+      const owner = path.length === 0 ? (context.rootName ?? 'the config') : formatPath(path)
       context.onProblem(
         [...path, key],
-        `unknown key of ${path.length === 0 ? (context.rootName ?? 'the config') : formatPath(path)}${hint}`,
+        {
+          code: 'unknown',
+          expected: [...known.keys()],
+          got: `key of ${owner}`,
+          suggestion: suggest(key, known.keys()),
+        },
         'key',
       )
       continue
@@ -90,11 +90,6 @@ function normalizeObject(
   }
   return result
 }
-
-const formatKeys = (keys: string[]): string =>
-  keys.length > 12
-    ? `one of ${keys.slice(0, 12).join(', ')} and ${keys.length - 12} more`
-    : `one of ${keys.join(', ')}`
 
 function normalizeRecord(
   schema: z.core.$ZodType,
@@ -115,7 +110,7 @@ function normalizeRecord(
 /** Rejects names that are empty, or that have a special meaning as object keys. */
 function isValidName(key: string, path: readonly string[], context: NormalizeContext): boolean {
   if (key !== '__proto__' && key.trim() !== '') return true
-  context.onProblem(path, `expected another name, got ${JSON.stringify(key)}`, 'key')
+  context.onProblem(path, mismatch('another name', JSON.stringify(key)), 'key')
   return false
 }
 
@@ -145,7 +140,7 @@ function copyUnknown(
   if (typeof value === 'string') return context.interpolate(undefined, value, path)
   if (typeof value !== 'object' || value === null) return value
   if (ancestors.has(value)) {
-    context.onProblem(path, 'expected a value without circular references', 'value')
+    context.onProblem(path, mismatch('a value without circular references', 'one'), 'value')
     return undefined
   }
   ancestors.add(value)

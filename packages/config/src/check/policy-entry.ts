@@ -1,4 +1,5 @@
-import { describeMismatch, formatPath, formatValue, type Problem } from '../problem.js'
+import { formatPath, formatValue } from '../problems/format-value.js'
+import { type ConfigProblem, mismatch } from '../problems/problem.js'
 import { policyEntrySchema } from '../schema/policy.js'
 import { type PolicyEntry, policyEntryCodec } from '../schema/schema.js'
 import { expectedValue, type KeyStyle, walkPath } from '../schema/walk.js'
@@ -8,14 +9,14 @@ import { normalize } from './normalize.js'
 const RECORD_ONLY_FIELDS = new Set(['schema'])
 
 /** Checks the fields of a policy that does not come from the file. Problems are added to `problems`. */
-export function parsePolicyEntry(input: object, spelling: KeyStyle, problems: Problem[]): PolicyEntry {
+export function parsePolicyEntry(input: object, spelling: KeyStyle, problems: ConfigProblem[]): PolicyEntry {
   const fields = Object.fromEntries(Object.entries(input).filter(([key]) => !RECORD_ONLY_FIELDS.has(key)))
   const wire = normalize(policyEntrySchema, fields, [], {
     spelling,
     rootName: 'a policy',
     // Only the file may use variables: a policy from outside must not read the environment.
     interpolate: (_schema, value) => value,
-    onProblem: (path, message) => problems.push({ path: formatPath(path), message }),
+    onProblem: (path, facts) => problems.push({ ...facts, path: formatPath(path), spelling }),
   })
   const result = policyEntryCodec.safeDecode(wire)
   if (result.success) return result.data
@@ -26,8 +27,9 @@ export function parsePolicyEntry(input: object, spelling: KeyStyle, problems: Pr
       fields,
     )
     problems.push({
+      ...mismatch(expectedValue(schema, spelling), formatValue(written)),
       path: formatPath(path),
-      message: describeMismatch(expectedValue(schema, spelling), formatValue(written)),
+      spelling,
     })
   }
   return {}

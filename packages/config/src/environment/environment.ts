@@ -1,5 +1,6 @@
 import { editDistance } from '@holdfast/records'
 import type { z } from 'zod'
+import type { ProblemFacts } from '../problems/problem.js'
 import { BUILT_IN_POLICIES } from '../schema/built-in-policies.js'
 import { type PolicyEntry, policyEntryCodec } from '../schema/schema.js'
 import { childOf, kindOf, shapeOf } from '../schema/walk.js'
@@ -65,7 +66,7 @@ export function applyEnvironment(
   schema: z.core.$ZodType,
   wire: Mapping,
   env: Environment,
-  onUnread: (variable: string, why: string) => void,
+  onUnread: (variable: string, facts: ProblemFacts) => void,
 ): EnvironmentValue[] {
   const values: EnvironmentValue[] = []
   let known: string[] | undefined
@@ -76,11 +77,11 @@ export function applyEnvironment(
     if (path === undefined) {
       known ??= knownVariables(schema, wire, [])
       const suggestion = closestName(variable, known)
-      const why =
+      const facts: ProblemFacts | undefined =
         suggestion === undefined
-          ? unknownNameReason(schema, wire, variable)
-          : `unknown variable (did you mean ${suggestion}?)`
-      if (why !== undefined) onUnread(variable, why)
+          ? findUnknownName(schema, wire, variable)
+          : { code: 'unknown', expected: [suggestion], got: 'variable', suggestion }
+      if (facts !== undefined) onUnread(variable, facts)
       continue
     }
     if (setValue(schema, wire, path, text)) values.push({ variable, path })
@@ -88,20 +89,19 @@ export function applyEnvironment(
   return values
 }
 
-/** How many names a message lists. */
-const MAX_NAMES_SHOWN = 8
-
-/** Describes why a variable such as `HOLDFAST_POLICIES_NAME_…` has no effect: the section has no such name. */
-function unknownNameReason(schema: z.core.$ZodType, wire: Mapping, variable: string): string | undefined {
+/** The problem of a variable such as `HOLDFAST_POLICIES_NAME_…` that has no effect: the section has no such name. */
+function findUnknownName(schema: z.core.$ZodType, wire: Mapping, variable: string): ProblemFacts | undefined {
   for (const section of keysAt(schema, wire, [])) {
     const record = childOf(schema, section)
     if (record === undefined || kindOf(record) !== 'record') continue
     const inner = childOf(record, '')
     const of = inner && (kindOf(inner) === 'object' || kindOf(inner) === 'record')
     if (!of || !variable.startsWith(`${VARIABLE_PREFIX}${variableName(section)}_`)) continue
-    const names = keysAt(record, wire[section], [section])
-    const more = names.length > MAX_NAMES_SHOWN ? ` and ${names.length - MAX_NAMES_SHOWN} more` : ''
-    return `expected a name under ${section}, which has: ${names.slice(0, MAX_NAMES_SHOWN).join(', ') || 'none'}${more}`
+    return {
+      code: 'unknown',
+      expected: keysAt(record, wire[section], [section]),
+      got: `name under ${section}`,
+    }
   }
   return undefined
 }

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { mismatch, type ProblemFacts } from '../problems/problem.js'
 import { childOf, kindOf } from '../schema/walk.js'
 
 /** The environment: names and their values. */
@@ -25,7 +26,7 @@ const VARIABLE_NAME_PATTERN = /^([a-z_]\w*)(?::-(.*))?$/is
 export function createInterpolate(
   env: Environment,
   onValue: (path: readonly string[]) => void,
-  onMissing: (path: readonly string[], message: string) => void,
+  onMissing: (path: readonly string[], facts: ProblemFacts) => void,
 ): Interpolate {
   return (schema, value, path) => {
     if (typeof value !== 'string' || !value.includes('${')) return value
@@ -35,7 +36,7 @@ export function createInterpolate(
       const [, name, fallback] = VARIABLE_NAME_PATTERN.exec(inside) ?? []
       if (name === undefined) {
         hasMissing = true
-        onMissing(path, `expected \${NAME} or \${NAME:-default}, got ${JSON.stringify(whole)}`)
+        onMissing(path, mismatch('${NAME} or ${NAME:-default}', JSON.stringify(whole)))
         return whole
       }
       const found = Object.hasOwn(env, name) ? env[name] : undefined
@@ -44,7 +45,7 @@ export function createInterpolate(
       if (fallback !== undefined) return fallback
       if (found === undefined) {
         hasMissing = true
-        onMissing(path, `the variable ${name} is not set (set it, or write \${${name}:-default})`)
+        onMissing(path, { code: 'not_set', expected: 'a value', got: name })
       }
       return found ?? ''
     })

@@ -1,5 +1,5 @@
 import { suggest } from '@holdfast/records'
-import { formatValue } from '../problem.js'
+import { formatValue } from '../problems/format-value.js'
 import type { ResolvedConfig } from '../resolve/resolve-config.js'
 import { DEFAULT_POLICY_ID } from '../schema/built-in-policies.js'
 

@@ -2,7 +2,8 @@ import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { freezeInPlace } from '@holdfast/records'
-import { type Checked, checkConfig, type ParseOptions } from '../check/check.js'
+import { checkConfigText, type ParseOptions } from '../check/check.js'
+import type { CheckResult } from '../check/check-input.js'
 
 /** Larger texts are checked in a worker thread. */
 const WORKER_THRESHOLD_BYTES = 64 * 1024
@@ -14,7 +15,7 @@ export interface WorkerRequest {
 }
 
 /** The result of the worker. The locations are sent as one string, because thousands of properties take longer. */
-export type WorkerResponse = Omit<Checked, 'places'> & { readonly places: string }
+export type WorkerResponse = Omit<CheckResult, 'places'> & { readonly places: string }
 
 /**
  * Checks the text of a config. A large one is checked in a worker, so that calls are not delayed. Without a worker the text
@@ -26,11 +27,11 @@ export async function checkText(
   text: string,
   options: ParseOptions = {},
   entry: () => string = workerEntry,
-): Promise<Checked> {
-  if (Buffer.byteLength(text) <= WORKER_THRESHOLD_BYTES) return checkConfig(text, options)
+): Promise<CheckResult> {
+  if (Buffer.byteLength(text) <= WORKER_THRESHOLD_BYTES) return checkConfigText(text, options)
   const env = { ...(options.env ?? process.env) }
   const response = await checkInWorker({ text, options: { ...options, env } }, entry)
-  if (response === undefined) return checkConfig(text, options)
+  if (response === undefined) return checkConfigText(text, options)
   return response.config === undefined ? response : { ...response, config: freezeInPlace(response.config) }
 }
 
@@ -38,12 +39,12 @@ export async function checkText(
 const workerEntry = (): string => createRequire(import.meta.url).resolve('@holdfast/config/worker')
 
 /** The result of a worker; undefined where none can be started. */
-function checkInWorker(workerData: WorkerRequest, entry: () => string): Promise<Checked | undefined> {
+function checkInWorker(workerData: WorkerRequest, entry: () => string): Promise<CheckResult | undefined> {
   return new Promise((resolve) => {
     try {
       const worker = new Worker(pathToFileURL(entry()), { workerData })
       worker.once('message', ({ places, ...checked }: WorkerResponse) => {
-        resolve({ ...checked, places: JSON.parse(places) as Checked['places'] })
+        resolve({ ...checked, places: JSON.parse(places) as CheckResult['places'] })
         void worker.terminate()
       })
       worker.once('error', () => resolve(undefined))

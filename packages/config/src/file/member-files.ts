@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { errorMessageOf } from '@holdfast/records'
-import { type ParsedMember, parseMemberList } from 'holdfast/internal'
+import { formatProblem, type ParsedMember, parseMemberList } from 'holdfast/internal'
 import { idProblem, type MemberEntry } from '../members/members.js'
-import { createConfigInvalid, describeMismatch } from '../problem.js'
+import { createConfigInvalid } from '../problems/describe.js'
+import type { ConfigProblem } from '../problems/problem.js'
 import type { RuntimeContext } from '../runtime-context.js'
 import type { Config } from '../schema/schema.js'
 import { createFileWatcher, type FileWatcher } from './watch.js'
@@ -17,7 +18,7 @@ function toMemberEntry(listed: ParsedMember): MemberEntry {
   if (!URL.canParse(url) || !SUPPORTED_SCHEMES.has(new URL(url).protocol))
     throw new Error('expected a url that begins with http://, https://, socks5:// or socks5h://')
   const problem = id === undefined ? undefined : idProblem(id)
-  if (problem !== undefined) throw new Error(`id: ${describeMismatch(problem.expected, problem.got)}`)
+  if (problem !== undefined) throw new Error(formatProblem(problem))
   return {
     url,
     ...(id !== undefined && { id }),
@@ -60,7 +61,7 @@ export class MemberFiles {
   /** Reads the files that a configuration names. @throws CONFIG_INVALID that lists each file that cannot be read */
   async read({ pools = {} }: Config): Promise<FileMembers> {
     const listed = new Map<string, readonly MemberEntry[]>()
-    const problems: { path: string; message: string }[] = []
+    const problems: ConfigProblem[] = []
     for (const [pool, { membersFile }] of Object.entries(pools)) {
       if (membersFile === undefined) continue
       try {
@@ -68,7 +69,9 @@ export class MemberFiles {
       } catch (error) {
         problems.push({
           path: `pools.${pool}.members_file`,
-          message: `cannot be read: ${errorMessageOf(error)}`,
+          code: 'not_readable',
+          expected: 'a list of members',
+          got: errorMessageOf(error),
         })
       }
     }

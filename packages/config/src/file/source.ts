@@ -1,15 +1,16 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { errorMessageOf } from '@holdfast/records'
-import { type Checked, checkObject } from '../check/check.js'
+import { checkObject } from '../check/check.js'
+import type { CheckResult } from '../check/check-input.js'
 import type { Environment } from '../environment/interpolate.js'
-import { createConfigInvalid } from '../problem.js'
+import { createConfigInvalid } from '../problems/describe.js'
 import type { Config } from '../schema/schema.js'
 import { CURRENT_VERSION } from '../version.js'
 import { checkText } from './check-text.js'
 
 /** A valid configuration. */
-export type ValidConfig = Checked & { readonly config: Config }
+export type ValidConfig = CheckResult & { readonly config: Config }
 
 /** A loaded configuration and its source. */
 export interface ConfigSource {
@@ -70,12 +71,12 @@ export async function readConfigText(file: string): Promise<string> {
     return await readFile(file, 'utf8')
   } catch (error) {
     const why = (error as { code?: string }).code === 'ENOENT' ? 'file not found' : errorMessageOf(error)
-    throw createConfigInvalid(file, [{ path: '', message: `cannot be read: ${why}` }])
+    throw createConfigInvalid(file, [{ path: '', code: 'not_readable', expected: 'a file', got: why }])
   }
 }
 
 /** Returns a valid configuration. @throws CONFIG_INVALID */
-export function requireValid(checked: Checked, file: string | undefined): ValidConfig {
+export function requireValid(checked: CheckResult, file: string | undefined): ValidConfig {
   if (checked.config === undefined) throw createConfigInvalid(file ?? 'the config', checked.problems, file)
   return checked as ValidConfig
 }

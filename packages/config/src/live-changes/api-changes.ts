@@ -3,6 +3,7 @@ import type { KeyRing } from '@holdfast/store'
 import { isHoldfastError } from 'holdfast'
 import type { ActiveConfig } from '../active-config/active-config.js'
 import { throwPolicyConflicts } from '../active-config/conflicts.js'
+import { describeProblem, lineOf } from '../problems/describe.js'
 import type { Actor, RuntimeContext } from '../runtime-context.js'
 import type { Layer } from '../schema/layer.js'
 import type { KeyStyle } from '../schema/walk.js'
@@ -107,7 +108,7 @@ export class ApiChanges {
     const { runtime, activeConfig } = this
     const stored = await this.layerHistory.load()
     activeConfig.replace({ stored, fileMembers }, (problems) => {
-      const reason = problems.map(({ path, message }) => `${path}: ${message}`).join('; ')
+      const reason = problems.map((problem) => lineOf(describeProblem(problem), undefined)).join('; ')
       runtime.warn(`changes made through the API conflict with the file and are ignored: ${reason}`)
       runtime.emit({
         eventType: 'config_rejected',

@@ -1,8 +1,11 @@
 import { snakeKey } from '@holdfast/records'
 import { HoldfastError } from 'holdfast'
 import { parsePolicyEntry } from '../check/policy-entry.js'
-import { createConfigInvalid, describeMismatch, formatPath, formatValue, type Problem } from '../problem.js'
+import { createConfigInvalid } from '../problems/describe.js'
+import { formatPath, formatValue } from '../problems/format-value.js'
+import { type ConfigProblem, mismatch, notFound } from '../problems/problem.js'
 import {
+  conflictFacts,
   findFieldConflicts,
   type PolicySource,
   resolvePolicies,
@@ -12,7 +15,7 @@ import { policyIds } from '../rules/references.js'
 import { DEFAULT_POLICY_ID } from '../schema/built-in-policies.js'
 import type { Layer, WirePolicyEntry } from '../schema/layer.js'
 import { type Config, type PolicyEntry, policyEntryCodec } from '../schema/schema.js'
-import type { KeyStyle } from '../schema/walk.js'
+import { formatKeyAs, type KeyStyle } from '../schema/walk.js'
 
 /**
  * Returns a layer with a policy. It contains only the fields that differ from the config, so that later changes of other
@@ -35,15 +38,11 @@ export function putPolicy(
       field !== 'id' && !(exists && isSameValue(value, below.policy[field as keyof typeof below.policy])),
   )
   const resolved = resolvePolicy(source, id, Object.fromEntries(changed) as PolicyEntry)
-  const unit = spelling === 'wire' ? 1000 : 1
-  const name = (field: string) => (spelling === 'wire' ? snakeKey(field) : field)
   const problems = findFieldConflicts(resolved).map(
-    ({ field, minimumField }): Problem => ({
-      path: name(field),
-      message: describeMismatch(
-        `at least ${name(minimumField)} (${resolved.policy[minimumField] / unit})`,
-        `${resolved.policy[field] / unit}`,
-      ),
+    (conflict): ConfigProblem => ({
+      ...conflictFacts(resolved, conflict),
+      path: formatKeyAs(snakeKey(conflict.field), spelling),
+      spelling,
     }),
   )
   if (problems.length > 0) throw createConfigInvalid(`the policy ${JSON.stringify(id)}`, problems)
@@ -56,22 +55,19 @@ const isSameValue = (a: unknown, b: unknown): boolean =>
 
 /** Checks the fields and references of a policy. */
 function parsePolicy(config: Config, input: unknown, spelling: KeyStyle): { id: string; entry: PolicyEntry } {
-  const problems: Problem[] = []
+  const problems: ConfigProblem[] = []
   if (typeof input !== 'object' || input === null || Array.isArray(input))
     throw createConfigInvalid('the policy', [
-      { path: '', message: describeMismatch('an object with an id', formatValue(input)) },
+      { path: '', ...mismatch('an object with an id', formatValue(input)) },
     ])
   const entry = parsePolicyEntry(input, spelling, problems)
-  const breakerKey = spelling === 'wire' ? 'circuit_breaker' : 'circuitBreaker'
+  const breakerKey = formatKeyAs('circuit_breaker', spelling)
   const { id } = input as { id?: unknown }
   if (typeof id !== 'string' || id.trim() === '' || id === '__proto__')
-    problems.push({ path: 'id', message: describeMismatch('the id of the policy', formatValue(id)) })
+    problems.push({ path: 'id', ...mismatch('the id of the policy', formatValue(id)) })
   const breaker = entry.circuitBreaker
   if (breaker != null && !Object.hasOwn(config.circuitBreakers ?? {}, breaker))
-    problems.push({
-      path: breakerKey,
-      message: describeMismatch('a name under circuit_breakers', formatValue(breaker)),
-    })
+    problems.push({ path: breakerKey, ...notFound('a name under circuit_breakers', formatValue(breaker)) })
   if (problems.length > 0) throw createConfigInvalid('the policy', problems)
   return { id: id as string, entry }
 }

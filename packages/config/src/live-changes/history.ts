@@ -1,7 +1,9 @@
 import { KeyRing, type LayerStore, type LayerVersion, type Store } from '@holdfast/store'
 import { type Clock, HoldfastError } from 'holdfast'
 import { createOptionsError, createProblem } from 'holdfast/internal'
-import { createConfigInvalid, describeMismatch, formatValue, type Problem } from '../problem.js'
+import { createConfigInvalid } from '../problems/describe.js'
+import { formatValue } from '../problems/format-value.js'
+import { type ConfigProblem, mismatch } from '../problems/problem.js'
 import type { Actor } from '../runtime-context.js'
 import type { Layer } from '../schema/layer.js'
 import { memberChangeCodec } from '../schema/member-change.js'
@@ -132,7 +134,7 @@ export class LayerHistory {
     let rewritten = 0
     for (const { version, layer } of await this.store.history()) {
       if (!hasOutdatedSecrets(layer, keys)) continue
-      const problems: Problem[] = []
+      const problems: ConfigProblem[] = []
       const opened = decryptMemberUrls(layer, keys, (problem) => problems.push(problem))
       for (const { path } of problems) unreadable.add(path)
       if (problems.length > 0) continue
@@ -144,7 +146,7 @@ export class LayerHistory {
 
   private open(stored: LayerVersion | undefined): Layer {
     if (stored === undefined) return {}
-    const problems: Problem[] = []
+    const problems: ConfigProblem[] = []
     const layer = decryptMemberUrls(stored.layer, this.keys(), (problem) => problems.push(problem))
     if (problems.length > 0)
       throw createConfigInvalid(`version ${stored.version} of the layer of changes`, problems)
@@ -184,13 +186,19 @@ function formatVersions(versions: readonly LayerVersion[]): string {
 /** Checks a stored layer, because another release may have written it. */
 function parseStoredLayer(stored: LayerVersion): Layer {
   const layer = stored.layer as Layer | null
-  const problems: Problem[] = []
+  const problems: ConfigProblem[] = []
   if (typeof layer !== 'object' || layer === null)
-    problems.push({ path: '', message: describeMismatch('an object', formatValue(layer)) })
+    problems.push({ path: '', ...mismatch('an object', formatValue(layer)) })
   else
     for (const [path, readable] of layerEntries(layer))
       if (!readable)
-        problems.push({ path, message: 'cannot be read by this release (roll back, or clear the layer)' })
+        problems.push({
+          path,
+          code: 'not_readable',
+          expected: 'an entry of this release',
+          got: 'another release wrote it',
+          hint: 'roll back, or clear the layer',
+        })
   if (problems.length > 0)
     throw createConfigInvalid(`version ${stored.version} of the layer of changes`, problems)
   return layer ?? {}

@@ -1,6 +1,7 @@
 import { isEncrypted, KeyRing } from '@holdfast/store'
 import { isHoldfastError } from 'holdfast'
-import { createConfigInvalid, type Problem } from '../problem.js'
+import { createConfigInvalid } from '../problems/describe.js'
+import type { ConfigProblem } from '../problems/problem.js'
 import type { Layer } from '../schema/layer.js'
 
 type Mapping = Record<string, unknown>
@@ -40,7 +41,7 @@ export const encryptMemberUrls = (layer: Layer, keys: KeyRing): unknown =>
 export const decryptMemberUrls = (
   stored: unknown,
   keys: KeyRing,
-  problem: (found: Problem) => void,
+  report: (found: ConfigProblem) => void,
 ): unknown =>
   mapUrls(stored, (url, path) => {
     if (!isEncrypted(url)) return url
@@ -48,7 +49,7 @@ export const decryptMemberUrls = (
       return keys.decrypt(url, path)
     } catch (error) {
       if (!isHoldfastError(error)) throw error
-      problem({ path: `${path}.url`, message: error.message })
+      report({ path: `${path}.url`, code: 'not_readable', expected: 'a url', got: error.message })
       return url
     }
   })
@@ -58,7 +59,7 @@ export function openStoredLayer(
   stored: unknown,
   encryptionKey: string | readonly string[] | undefined,
 ): Layer {
-  const problems: Problem[] = []
+  const problems: ConfigProblem[] = []
   const layer = decryptMemberUrls(stored ?? {}, new KeyRing(encryptionKey), (problem) =>
     problems.push(problem),
   )

@@ -1,5 +1,5 @@
 import { createOptionsError, createProblem, type OptionProblem } from 'holdfast/internal'
-import { formatPath, type Mismatch } from '../problem.js'
+import { formatPath } from '../problems/format-value.js'
 import type { Layer, WireMemberChange } from '../schema/layer.js'
 import { type MemberChange, memberChangeCodec, memberChangeSchema } from '../schema/member-change.js'
 import type { Config } from '../schema/schema.js'
@@ -21,10 +21,9 @@ export const memberId = (entry: { id?: string | null | undefined; url: string })
   entry.id ?? new URL(entry.url).host
 
 /**
- * Describes a problem of a member id: it would show credentials wherever it is used. The description does not contain the
- * id.
+ * The problem of a member id that would show credentials wherever it is used. The problem does not contain the id.
  */
-export function idProblem(id: string): Mismatch | undefined {
+export function idProblem(id: string): OptionProblem | undefined {
   const [, scheme = '', rest = ''] = /^([a-z][a-z\d+.-]*:\/\/)?(.*)$/is.exec(id) ?? []
   const url = scheme !== '' && URL.canParse(id) ? new URL(id) : undefined
   const open =
@@ -32,7 +31,12 @@ export function idProblem(id: string): Mismatch | undefined {
       ? (scheme === '' ? /^[^\s/@]*:[^\s/]*@/ : /@/).test(rest)
       : url.username !== '' || url.password !== ''
   return open
-    ? { expected: 'an id without credentials', got: 'a url with a user or a password; set an id' }
+    ? createProblem(
+        'id',
+        'invalid',
+        'an id without credentials',
+        'a url with a user or a password; set an id',
+      )
     : undefined
 }
 

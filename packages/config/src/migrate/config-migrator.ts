@@ -1,7 +1,8 @@
 import { basename, extname } from 'node:path'
 import { stringify } from 'yaml'
 import { checkConfig } from '../check/check.js'
-import { describeMismatch, formatPath, formatValue } from '../problem.js'
+import { describeProblem } from '../problems/describe.js'
+import { formatPath, formatValue } from '../problems/format-value.js'
 import { BUILT_IN_POLICIES } from '../schema/built-in-policies.js'
 import { parseText } from '../text/document.js'
 import { CURRENT_MINOR, CURRENT_VERSION, isNewerMinor, READABLE_VERSIONS } from '../version.js'
@@ -35,7 +36,8 @@ export class ConfigMigrator {
     if (typeof input !== 'string') return this.addValue(file, input)
     const source = parseText(input)
     if (!('problems' in source)) return this.addValue(file, source.value)
-    for (const { line, message } of source.problems) this.reject(file, `line ${line}: ${message}`)
+    for (const problem of source.problems)
+      this.reject(file, `line ${problem.line}: ${describeProblem(problem).message}`)
   }
 
   /** Reports an input that cannot be read. */
@@ -46,7 +48,7 @@ export class ConfigMigrator {
 
   private addValue(file: string | undefined, value: unknown): void {
     const nonData = findNonData(value)
-    if (!isMapping(value)) this.reject(file, describeMismatch('a mapping of settings', formatValue(value)))
+    if (!isMapping(value)) this.reject(file, `expected a mapping of settings, got ${formatValue(value)}`)
     else if (nonData !== undefined) this.reject(file, `expected plain settings, got a value that ${nonData}`)
     else if (Object.keys(value).length === 0)
       this.addProblem(file, [], 'expected settings, got an empty mapping')
@@ -94,11 +96,10 @@ export class ConfigMigrator {
     const [, major, minor = '0'] = /^v?(\d+)(?:\.(\d+))?(?:\.\d+)*$/.exec(said) ?? []
     if (major !== '1') {
       this.rejected++
-      const got = describeMismatch(READABLE_VERSIONS, formatValue(version))
       this.addProblem(
         file,
         ['version'],
-        `${got}; this release cannot read other versions, so the file was ignored`,
+        `expected ${READABLE_VERSIONS}, got ${formatValue(version)}; this release cannot read other versions, so the file was ignored`,
       )
       return false
     }

@@ -1,4 +1,4 @@
-import { formatValue } from '../problem.js'
+import { formatValue } from '../problems/format-value.js'
 import { ConfigMigrator } from './config-migrator.js'
 import { isMapping } from './mapping.js'
 

@@ -4,14 +4,15 @@ import { isHoldfastError } from 'holdfast'
 import type { ActiveConfig } from '../active-config/active-config.js'
 import { throwPolicyConflicts } from '../active-config/conflicts.js'
 import { type Difference, hiddenByReload, hiddenMembers, toWireDifference } from '../active-config/hidden.js'
-import type { Checked } from '../check/check.js'
+import type { CheckResult } from '../check/check-input.js'
 import type { Environment } from '../environment/interpolate.js'
 import { formatHiddenNote } from '../explain/explain.js'
 import { checkText } from '../file/check-text.js'
 import { MemberFiles } from '../file/member-files.js'
 import { type ConfigSource, readConfigText, requireValid } from '../file/source.js'
 import { createFileWatcher, type FileWatcher } from '../file/watch.js'
-import { createConfigInvalid, lineOf, type Problem } from '../problem.js'
+import { createConfigInvalid, describeProblem, lineOf, type Problem } from '../problems/describe.js'
+import type { ConfigProblem } from '../problems/problem.js'
 import type { Actor, RuntimeContext } from '../runtime-context.js'
 import type { Config } from '../schema/schema.js'
 import { restartNeededProblems } from './restart.js'
@@ -76,9 +77,9 @@ export class FileReload {
    * @throws CONFIG_INVALID that lists all problems; the previous configuration stays in force
    */
   async reload(actor: Actor): Promise<Reloaded> {
-    const { env, source, activeConfig } = this.parts
+    const { env, source } = this.parts
     const { file } = source
-    if (file === undefined) return { changes: 0, warnings: activeConfig.loaded.warnings, hidden: [] }
+    if (file === undefined) return { changes: 0, warnings: this.warnings, hidden: [] }
     return this.applyChecked(async () => {
       this.lastText = await readConfigText(file)
       this.watcher?.setKnownText(this.lastText)
@@ -118,7 +119,11 @@ export class FileReload {
     this.memberFiles.close()
   }
 
-  private async applyChecked(read: () => Promise<Checked>, actor: Actor): Promise<Reloaded> {
+  private get warnings(): Problem[] {
+    return this.parts.activeConfig.loaded.warnings.map(describeProblem)
+  }
+
+  private async applyChecked(read: () => Promise<CheckResult>, actor: Actor): Promise<Reloaded> {
     const { activeConfig, source } = this.parts
     const { loaded: previous } = activeConfig
     let changes: Difference[]
@@ -141,7 +146,7 @@ export class FileReload {
     const restartNeeded = restartNeededProblems({ ...this.parts, config: source.checked.config }, config)
     activeConfig.addWarnings(restartNeeded)
     await this.report(actor, { changes, hidden, waiting: restartNeeded })
-    return { changes: changes.length, warnings: activeConfig.loaded.warnings, hidden }
+    return { changes: changes.length, warnings: this.warnings, hidden }
   }
 
   private async report(
@@ -149,13 +154,16 @@ export class FileReload {
     found: {
       changes: readonly Difference[]
       hidden: readonly string[]
-      waiting: readonly Problem[]
+      waiting: readonly ConfigProblem[]
     },
   ): Promise<void> {
     const { runtime, source } = this.parts
     const { file } = source
     const { changes, hidden, waiting: restartNeeded } = found
-    for (const note of [...hidden, ...restartNeeded.map((warning) => lineOf(warning, undefined))]) {
+    for (const note of [
+      ...hidden,
+      ...restartNeeded.map((warning) => lineOf(describeProblem(warning), undefined)),
+    ]) {
       runtime.warn(note)
       runtime.logger.warn({ config: file }, note)
     }
@@ -183,7 +191,12 @@ export class FileReload {
       await import(pathToFileURL(this.parts.resolvePath(file)).href)
     } catch (error) {
       throw createConfigInvalid('the configuration', [
-        { path: 'dead_letters.handlers', message: `cannot be loaded: ${errorMessageOf(error)}` },
+        {
+          path: 'dead_letters.handlers',
+          code: 'not_loadable',
+          expected: 'a module',
+          got: errorMessageOf(error),
+        },
       ])
     }
   }

@@ -1,4 +1,5 @@
-import { formatValue, type Problem } from '../problem.js'
+import { formatValue } from '../problems/format-value.js'
+import type { ConfigProblem } from '../problems/problem.js'
 import type { Config } from '../schema/schema.js'
 
 /** The settings that are fixed when the process starts. */
@@ -15,16 +16,18 @@ export interface StartupSettings {
 export function restartNeededProblems(
   { storeUrl, storeOf, config }: StartupSettings,
   next: Config,
-): Problem[] {
-  const problems: Problem[] = []
+): ConfigProblem[] {
+  const problems: ConfigProblem[] = []
   const store = storeOf(next)
   if (store !== storeUrl)
     problems.push({
       path: 'store',
-      message: `${formatValue(store)} takes effect after a restart; until then records stay in ${formatValue(storeUrl)}`,
+      code: 'needs_restart',
+      expected: formatValue(storeUrl),
+      got: formatValue(store),
     })
   for (const key of ['shared', 'node', 'server', 'proxy'] as const)
     if (JSON.stringify(next[key]) !== JSON.stringify(config[key]))
-      problems.push({ path: key, message: 'the change takes effect after a restart' })
+      problems.push({ path: key, code: 'needs_restart', expected: '', got: '' })
   return problems
 }

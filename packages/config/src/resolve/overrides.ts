@@ -1,9 +1,10 @@
 import { suggest } from '@holdfast/records'
-import { HoldfastError } from 'holdfast'
 import { overridePlaces, overrideProblems, SETTING_NAMES } from 'holdfast/internal'
 import { variableName } from '../environment/environment.js'
 import { type Environment, parseScalar } from '../environment/interpolate.js'
-import { describeMismatch } from '../problem.js'
+import { createCallInvalid } from '../problems/describe.js'
+import { formatValue } from '../problems/format-value.js'
+import { mismatch, type ProblemFacts } from '../problems/problem.js'
 import { locationKey, type SourceLocations } from '../source-locations.js'
 import type { FieldOrigin } from './resolve-policy.js'
 
@@ -18,33 +19,42 @@ const SETTING_KEYS = Object.entries(SETTINGS_BY_DECORATOR).flatMap(([decorator, 
   settings.map((setting) => `${decorator}/${setting}`),
 )
 
-/** Describes the problem of an override; undefined where it is valid. */
+/** The problem of an override; undefined where it is valid. */
 export function overrideProblem(
   key: string,
   value: unknown,
   format: (value: unknown) => string,
-): string | undefined {
+): ProblemFacts | undefined {
   const parts = key.split('/')
   const [decorator = '', setting = ''] = parts.slice(-2)
   if (parts.length < 2 || parts.length > 4 || parts.includes(''))
-    return 'expected Class/method/Decorator/setting, Class/Decorator/setting or Decorator/setting'
+    return mismatch(
+      'Class/method/Decorator/setting, Class/Decorator/setting or Decorator/setting',
+      formatValue(key),
+    )
   if (!Object.hasOwn(SETTINGS_BY_DECORATOR, decorator))
-    return `expected the decorator ${expectedOneOf(decorator, Object.keys(SETTINGS_BY_DECORATOR))}, got ${JSON.stringify(decorator)}`
+    return unknownWord('decorator', decorator, Object.keys(SETTINGS_BY_DECORATOR))
   if (decorator === 'Fallback')
-    return 'a config cannot override fallbacks: operations have none of their own, and those of decorated methods are overridden by configureDecorators({ overrides })'
+    return {
+      code: 'invalid',
+      expected: 'another decorator',
+      got: 'Fallback',
+      hint: 'a config cannot override fallbacks: operations have none of their own, and those of decorated methods are overridden by configureDecorators({ overrides })',
+    }
   const knownSettings = SETTINGS_BY_DECORATOR[decorator] ?? []
-  if (!knownSettings.includes(setting))
-    return `expected the ${decorator} setting ${expectedOneOf(setting, knownSettings)}, got ${JSON.stringify(setting)}`
+  if (!knownSettings.includes(setting)) return unknownWord(`${decorator} setting`, setting, knownSettings)
   if (setting === 'enabled')
-    return typeof value === 'boolean' ? undefined : describeMismatch('true or false', format(value))
+    return typeof value === 'boolean' ? undefined : mismatch('true or false', format(value))
   const [problem] = overrideProblems(key, decorator, setting, value)
-  return problem && describeMismatch(problem.expected, format(value))
+  return problem && mismatch(problem.expected, format(value))
 }
 
-const expectedOneOf = (word: string, known: readonly string[]): string => {
-  const suggestion = suggest(word, known)
-  return `one of ${known.join(', ')}${suggestion === undefined ? '' : ` (did you mean ${suggestion}?)`}`
-}
+const unknownWord = (kind: string, word: string, known: readonly string[]): ProblemFacts => ({
+  code: 'invalid',
+  expected: `the ${kind} one of ${known.join(', ')}`,
+  got: formatValue(word),
+  suggestion: suggest(word, known),
+})
 
 /** A decorated method. */
 export interface DecoratedMethod {
@@ -154,8 +164,7 @@ export function overridesFor(source: OverrideSource, operation: string): Operati
 function refuseVariable(operation: string, key: string, variable: string, value: unknown): void {
   const wrong = overrideProblem(key, value, () => 'another value')
   if (wrong === undefined) return
-  const details = [`${variable}: ${wrong}`]
-  throw new HoldfastError('INVALID_OPTIONS', `${operation} cannot be called: ${details[0]}`, { details })
+  throw createCallInvalid(`${operation} cannot be called`, [{ ...wrong, path: variable }])
 }
 
 /** The overrides of a config and of the environment, which takes precedence, for decorators. */

@@ -1,5 +1,4 @@
 import type { Environment } from '../environment/interpolate.js'
-import type { Problem } from '../problem.js'
 import type { Layer } from '../schema/layer.js'
 import type { OperationTable } from './operations.js'
 import { type PolicySource, resolvePolicies } from './resolve-policy.js'
@@ -8,8 +7,6 @@ import { type PolicySource, resolvePolicies } from './resolve-policy.js'
 export interface ResolvedConfig extends OperationTable, PolicySource {
   /** The changes made through the API. */
   readonly layer: Layer
-  /** The warnings about the config. */
-  readonly warnings: readonly Problem[]
   /** The config file, if there is one. */
   readonly file?: string | undefined
   /** The variables of the environment that can be overrides. */
@@ -18,7 +15,6 @@ export interface ResolvedConfig extends OperationTable, PolicySource {
 
 /** A loaded config. */
 export interface LoadedConfig extends PolicySource {
-  readonly warnings?: readonly Problem[] | undefined
   readonly file?: string | undefined
   readonly overrideVariables?: Environment | undefined
 }
@@ -27,7 +23,6 @@ export interface LoadedConfig extends PolicySource {
 export const resolveConfig = (loaded: LoadedConfig, layer: Layer = {}): ResolvedConfig => ({
   ...loaded,
   layer,
-  warnings: loaded.warnings ?? [],
   policies: resolvePolicies(loaded, layer),
   plans: new Map(),
 })

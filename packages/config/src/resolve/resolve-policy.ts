@@ -1,4 +1,5 @@
-import { camelKey, POLICY_FIELDS, type RetryPolicy } from '@holdfast/records'
+import { camelKey, POLICY_FIELDS, type RetryPolicy, snakeKey } from '@holdfast/records'
+import type { DurationValue, ProblemFacts } from '../problems/problem.js'
 import { BUILT_IN_POLICIES } from '../schema/built-in-policies.js'
 import type { Layer } from '../schema/layer.js'
 import { type Config, type PolicyEntry, policyEntryCodec } from '../schema/schema.js'
@@ -178,4 +179,21 @@ export function findFieldConflicts({ policy }: ResolvedPolicy): FieldConflict[] 
   if (policy.maxDelay < policy.baseDelay) found.push({ field: 'maxDelay', minimumField: 'baseDelay' })
   if (policy.jitterMax < policy.jitterMin) found.push({ field: 'jitterMax', minimumField: 'jitterMin' })
   return found
+}
+
+/** The problem of contradicting fields. */
+export const conflictFacts = (
+  { policy, origins }: ResolvedPolicy,
+  { field, minimumField }: FieldConflict,
+): ProblemFacts => {
+  const durationOf = (name: FieldConflict[keyof FieldConflict]): DurationValue => {
+    const origin = origins[name]?.origin
+    const isInherited = origin === 'built-in' || origin === 'global_defaults'
+    return { ms: policy[name], ...(isInherited && { origin }) }
+  }
+  return {
+    code: 'conflict',
+    expected: { atLeast: snakeKey(minimumField), value: durationOf(minimumField) },
+    got: durationOf(field),
+  }
 }

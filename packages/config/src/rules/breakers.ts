@@ -1,4 +1,5 @@
-import { describeMismatch } from '../problem.js'
+import { BREAKER_DEFAULTS } from 'holdfast/internal'
+import { mismatch } from '../problems/problem.js'
 import type { BreakerEntry } from '../schema/schema.js'
 import { formatKey, type ReportProblem, type RuleContext } from './rule-context.js'
 
@@ -26,26 +27,26 @@ function checkBreaker(
   report: ReportProblem,
 ): void {
   if (breaker === undefined) return
-  const { slowCallRate, slowCallDuration, maxTimeoutDuration, timeoutDuration = 30_000 } = breaker
+  const { slowCallRate, slowCallDuration, maxTimeoutDuration } = breaker
+  const { timeoutDuration = BREAKER_DEFAULTS.timeoutDuration } = breaker
   if ((slowCallRate === undefined) !== (slowCallDuration === undefined)) {
     const [present, missing] =
       slowCallRate === undefined
         ? ['slow_call_duration', 'slow_call_rate']
         : ['slow_call_rate', 'slow_call_duration']
-    report([...path, present], `expected ${formatKey(context, missing)} beside it, got nothing`)
+    report([...path, present], mismatch(`${formatKey(context, missing)} beside it`, 'nothing'))
   }
   if (maxTimeoutDuration !== undefined && maxTimeoutDuration < timeoutDuration)
-    report(
-      [...path, 'max_timeout_duration'],
-      describeMismatch(
-        `at least ${formatKey(context, 'timeout_duration')}`,
-        context.formatValueAt([...path, 'max_timeout_duration']),
-      ),
-    )
+    report([...path, 'max_timeout_duration'], {
+      code: 'conflict',
+      expected: { atLeast: 'timeout_duration' },
+      got: context.formatValueAt([...path, 'max_timeout_duration']),
+    })
   const isRateWindow = breaker.failureRate !== undefined || slowCallRate !== undefined
   if (isRateWindow && breaker.windowType !== undefined && breaker.windowType !== 'rate')
-    report(
-      [...path, 'window_type'],
-      describeMismatch('rate, because a rate is set', JSON.stringify(breaker.windowType)),
-    )
+    report([...path, 'window_type'], {
+      code: 'conflict',
+      expected: 'rate, because a rate is set',
+      got: JSON.stringify(breaker.windowType),
+    })
 }

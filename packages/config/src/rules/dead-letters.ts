@@ -1,5 +1,5 @@
-import { KeyRing } from '@holdfast/store'
-import { isHoldfastError } from 'holdfast'
+import { findKeyProblems, KEY_FORMAT, KeyRing } from '@holdfast/store'
+import { mismatch } from '../problems/problem.js'
 import type { ReportProblem, RuleContext } from './rule-context.js'
 
 /** Checks the encryption keys. A wrong key would otherwise be noticed only when the first call has failed. */
@@ -7,12 +7,10 @@ export function checkDeadLetters({ config }: RuleContext, report: ReportProblem)
   const keys = config.deadLetters?.encryptionKey
   if (keys === undefined) return
   const path = ['dead_letters', 'encryption_key']
-  try {
-    // Without a key the payloads would not be encrypted.
-    if (new KeyRing(keys).newestId === undefined)
-      report(path, 'expected 32 bytes as base64 or hexadecimal digits, got no key')
-  } catch (error) {
-    if (!isHoldfastError(error, 'INVALID_OPTIONS')) throw error
-    for (const detail of error.details ?? []) report(path, String(detail))
-  }
+  const problems = findKeyProblems(keys)
+  for (const { path: key, code, expected, got } of problems)
+    report(path, { code, expected, got: `${got} (${key})` })
+  // Without a key the payloads would not be encrypted.
+  if (problems.length === 0 && new KeyRing(keys).newestId === undefined)
+    report(path, mismatch(KEY_FORMAT, 'no key'))
 }

@@ -1,5 +1,5 @@
 import { idProblem } from '../members/members.js'
-import { describeMismatch, formatValue } from '../problem.js'
+import { formatValue } from '../problems/format-value.js'
 import type { ReportProblem, RuleContext } from './rule-context.js'
 
 /** Checks that the members of each pool have unique ids (by default host and port), and that no id contains a secret. */
@@ -8,8 +8,10 @@ export function checkMembers({ config, formatLocation }: RuleContext, report: Re
     const firstIndexById = new Map<string, number>()
     for (const [i, member] of members.entries()) {
       const idError = member.id && idProblem(member.id)
-      if (idError)
-        report(['pools', pool, 'members', `${i}`, 'id'], describeMismatch(idError.expected, idError.got))
+      if (idError) {
+        const { code, expected, got } = idError
+        report(['pools', pool, 'members', `${i}`, 'id'], { code, expected, got })
+      }
       const id = member.id ?? new URL(member.url).host
       const first = firstIndexById.get(id)
       if (first === undefined) {
@@ -20,7 +22,11 @@ export function checkMembers({ config, formatLocation }: RuleContext, report: Re
       const name = formatValue(id)
       const got = member.id === undefined ? `${name} (its host, because it has no id)` : name
       const other = formatLocation(['pools', pool, 'members', `${first}`])
-      report(path, `expected a unique id, got ${got}, which is also the id of ${other}`)
+      report(path, {
+        code: 'conflict',
+        expected: 'a unique id',
+        got: `${got}, which is also the id of ${other}`,
+      })
     }
   }
 }

@@ -1,5 +1,5 @@
 import { snakeKey } from '@holdfast/records'
-import { BREAKER_DEFAULTS, formatProblem, type OptionProblem, parseBreakerOptions } from 'holdfast/internal'
+import { BREAKER_DEFAULTS, type OptionProblem, parseBreakerOptions } from 'holdfast/internal'
 import { OverriddenPolicies } from '../resolve/overridden.js'
 import { mappedOperations, policiesAt } from '../resolve/override-scopes.js'
 import {
@@ -12,7 +12,7 @@ import {
 } from '../resolve/overrides.js'
 import { type ResolvedConfig, resolveConfig } from '../resolve/resolve-config.js'
 import { findFieldConflicts } from '../resolve/resolve-policy.js'
-import { formatKey, type ReportProblem, type RuleContext } from './rule-context.js'
+import type { ReportProblem, RuleContext } from './rule-context.js'
 
 /** Checks the overrides of the file and of the environment. A problem of the latter has the variable as its path. */
 export function checkOverrides(context: RuleContext, problem: ReportProblem): void {
@@ -26,18 +26,18 @@ export function checkOverrides(context: RuleContext, problem: ReportProblem): vo
     problem(...problems)
   }
   for (const [key, value] of Object.entries(overrides)) {
-    const message = overrideProblem(key, value, () => formatValueAt(['overrides', key]))
-    if (message !== undefined) report(['overrides', key], message)
+    const facts = overrideProblem(key, value, () => formatValueAt(['overrides', key]))
+    if (facts !== undefined) report(['overrides', key], facts)
   }
   const resolved = resolveConfig({ config, overrideVariables: variables })
   const operations = operationsNamed(resolved, variables)
   const methods = operations.filter((operation) => operation !== '').map(toDecoratedMethod)
   const input = environmentOverrides(variables, Object.keys(overrides), methods)
   for (const [key, { variable, value }] of input) {
-    const message = overrideProblem(key, value, () => 'a value that is not shown')
-    if (message !== undefined) report([variable], message)
+    const facts = overrideProblem(key, value, () => 'a value that is not shown')
+    if (facts !== undefined) report([variable], facts)
   }
-  if (isValid) checkTogether(context, resolved, operations, report)
+  if (isValid) checkTogether(resolved, operations, report)
 }
 
 const toDecoratedMethod = (operation: string): DecoratedMethod => {
@@ -55,12 +55,7 @@ function operationsNamed({ config, policies }: ResolvedConfig, variables: object
 }
 
 /** Checks the overrides together with the policies that they change. */
-function checkTogether(
-  context: RuleContext,
-  resolved: ResolvedConfig,
-  operations: readonly string[],
-  report: ReportProblem,
-): void {
+function checkTogether(resolved: ResolvedConfig, operations: readonly string[], report: ReportProblem): void {
   const overridden = new OverriddenPolicies(resolved)
   for (const operation of operations) {
     const overrides = overridesFor(resolved, operation)
@@ -75,12 +70,16 @@ function checkTogether(
         const from =
           overrides.get(`Retry/${SETTING_BY_FIELD[minimumField]}`) ??
           overrides.get(`Retry/${SETTING_BY_FIELD[field]}`)
-        const name = (word: string) => formatKey(context, snakeKey(word))
         if (from !== undefined)
-          report(
-            pathOf(from),
-            `expected ${name(field)} of the policy ${id} to be at least ${name(minimumField)} (${after.policy[minimumField]} ms), got ${after.policy[field]} ms`,
-          )
+          report(pathOf(from), {
+            code: 'conflict',
+            expected: {
+              atLeast: snakeKey(minimumField),
+              value: { ms: after.policy[minimumField] },
+              of: { key: snakeKey(field), policy: id },
+            },
+            got: { ms: after.policy[field] },
+          })
       }
       checkBreaker(overridden, after.policy, report)
     }
@@ -109,5 +108,6 @@ function checkBreaker(
   if (from === undefined) return
   const problems: OptionProblem[] = []
   parseBreakerOptions(`the breaker of the policy ${policy.id}`, options, BREAKER_DEFAULTS, problems)
-  for (const problem of problems) report(pathOf(from), formatProblem(problem))
+  for (const { path, code, expected, got } of problems)
+    report(pathOf(from), { code, expected: `${path}: ${expected}`, got })
 }

@@ -1,4 +1,5 @@
 import type { Environment } from '../environment/interpolate.js'
+import type { ProblemFacts } from '../problems/problem.js'
 import type { Config } from '../schema/schema.js'
 import { formatKeyAs, type KeyStyle } from '../schema/walk.js'
 
@@ -16,7 +17,7 @@ export interface RuleContext {
 }
 
 /** Reports a problem at a wire path. */
-export type ReportProblem = (path: readonly string[], message: string, at?: 'key' | 'value') => void
+export type ReportProblem = (path: readonly string[], facts: ProblemFacts, at?: 'key' | 'value') => void
 
 /** A wire key in the spelling of the source. */
 export const formatKey = (context: RuleContext, key: string): string => formatKeyAs(key, context.spelling)

@@ -1,4 +1,5 @@
 import { camelKey, snakeKey } from '@holdfast/records'
+import { mismatch } from '../problems/problem.js'
 import { CURRENT_MINOR, CURRENT_VERSION, isNewerMinor, parseVersion, READABLE_VERSIONS } from '../version.js'
 import type { ReportProblem, RuleContext } from './rule-context.js'
 
@@ -28,25 +29,25 @@ export function checkVersion(
 ): void {
   const { major, minor } = parseVersion(config.version)
   if (major !== 1) {
-    report(['version'], `expected ${READABLE_VERSIONS}, got "${config.version}"`)
+    report(['version'], mismatch(READABLE_VERSIONS, `"${config.version}"`))
     return
   }
   if (isNewerMinor(minor))
-    reportWarning(
-      ['version'],
-      `expected ${CURRENT_MINOR} or older, got "${config.version}"; it is read as ${CURRENT_VERSION}`,
-    )
+    reportWarning(['version'], {
+      ...mismatch(`${CURRENT_MINOR} or older`, `"${config.version}"`),
+      hint: `it is read as ${CURRENT_VERSION}`,
+    })
   const added = minor < 2 ? ADDED_IN_1_2.filter((path) => isPresent(config, path)) : []
   if (minor < 1) {
     const newer = new Set(added.filter(({ length }) => length === 1).map(([section]) => section))
     for (const section of Object.keys(config).map(snakeKey))
       if (!SECTIONS_OF_1_0.has(camelKey(section)) && !newer.has(section))
-        reportWarning([section], 'this section requires version 1.1.0; it is used anyway', 'key')
+        reportWarning([section], { code: 'needs_version', expected: '1.1.0', got: 'section' }, 'key')
   }
   for (const path of added)
     reportWarning(
       path,
-      `this ${path.length === 1 ? 'section' : 'key'} requires version 1.2.0; it is used anyway`,
+      { code: 'needs_version', expected: '1.2.0', got: path.length === 1 ? 'section' : 'key' },
       'key',
     )
 }

@@ -11,9 +11,10 @@ import {
   parseDocument,
   type YAMLMap,
 } from 'yaml'
-import { formatValue, type TextPosition } from '../problem.js'
+import { formatValue } from '../problems/format-value.js'
+import { type ConfigProblem, mismatch, type ProblemFacts, type TextPosition } from '../problems/problem.js'
 import { maskVariables, unmaskVariables } from './mask.js'
-import { findTooDeep } from './nesting.js'
+import { findTooDeep, MAX_NESTING } from './nesting.js'
 
 /** A parsed text: its value, and the position of each part. */
 export interface SourceText {
@@ -23,9 +24,7 @@ export interface SourceText {
 }
 
 /** A syntax error. */
-export interface SyntaxProblem extends TextPosition {
-  readonly message: string
-}
+export type SyntaxProblem = ConfigProblem & TextPosition
 
 /** The maximum length of a config in characters. */
 const MAX_TEXT_LENGTH = 16 * 1024 * 1024
@@ -40,19 +39,25 @@ export function parseText(text: string): SourceText | { problems: SyntaxProblem[
     const { line, col } = lines.linePos(offset)
     return { line: Math.max(1, line), column: Math.max(1, col) }
   }
-  const rejectAt = (offset: number, message: string) => ({ problems: [{ ...positionOf(offset), message }] })
+  const rejectAt = (offset: number, facts: ProblemFacts) => ({
+    problems: [{ path: '', ...facts, ...positionOf(offset) }],
+  })
   lines.addNewLine(0)
   if (text.length > MAX_TEXT_LENGTH)
-    return rejectAt(0, `expected at most ${MAX_TEXT_LENGTH} characters, got ${text.length}`)
+    return rejectAt(0, mismatch(`at most ${MAX_TEXT_LENGTH} characters`, `${text.length}`))
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines.addNewLine(at + 1)
   const control = CONTROL_CHARACTER.exec(text)
   if (control !== null) {
     const code = control[0].charCodeAt(0).toString(16).padStart(4, '0')
-    return rejectAt(control.index, `expected text without control characters, got U+${code.toUpperCase()}`)
+    return rejectAt(control.index, mismatch('text without control characters', `U+${code.toUpperCase()}`))
   }
   const masked = maskVariables(text)
   const tooDeepOffset = findTooDeep(masked)
-  if (tooDeepOffset !== undefined) return rejectAt(tooDeepOffset, 'nested too deeply')
+  if (tooDeepOffset !== undefined)
+    return rejectAt(
+      tooDeepOffset,
+      mismatch(`at most ${MAX_NESTING} levels`, 'more, which is nested too deeply'),
+    )
   try {
     return parseYaml(masked, positionOf)
   } catch (error) {
@@ -61,8 +66,8 @@ export function parseText(text: string): SourceText | { problems: SyntaxProblem[
     return rejectAt(
       0,
       isAliasBomb
-        ? `expected aliases that expand to at most ${MAX_ALIAS_COUNT} nodes, got more`
-        : 'not valid YAML',
+        ? mismatch(`aliases that expand to at most ${MAX_ALIAS_COUNT} nodes`, 'more')
+        : notValidYaml(''),
     )
   }
 }
@@ -77,8 +82,8 @@ function parseYaml(text: string, positionOf: PositionOf): SourceText | { problem
   const doc = parseDocument(text, { merge: true, prettyErrors: false, uniqueKeys: false, logLevel: 'error' })
   const problems = toSyntaxProblems([...doc.errors, ...doc.warnings], positionOf)
   const keys = new Map<YAMLMap, Map<string, Pair>>()
-  indexKeys(doc.contents, keys, (node, message) => {
-    problems.push({ ...positionOf(node.range?.[0] ?? 0), message })
+  indexKeys(doc.contents, keys, (node, facts) => {
+    problems.push({ path: '', ...facts, ...positionOf(node.range?.[0] ?? 0) })
   })
   if (problems.length > 0) return { problems }
   const value = unmaskVariables(doc.toJS({ maxAliasCount: MAX_ALIAS_COUNT }))
@@ -102,10 +107,12 @@ function parseYaml(text: string, positionOf: PositionOf): SourceText | { problem
   }
 }
 
-/** The messages for the parser's error codes. */
-const SYNTAX_MESSAGES: { readonly [code: string]: string } = {
-  TAB_AS_INDENT: 'expected spaces as indentation, got a tab',
-  MULTIPLE_DOCS: 'expected one document, got several',
+const notValidYaml = (reason: string): ProblemFacts => ({ code: 'syntax', expected: 'YAML', got: reason })
+
+/** The problems of the parser's error codes. */
+const SYNTAX_PROBLEMS: { readonly [code: string]: ProblemFacts } = {
+  TAB_AS_INDENT: mismatch('spaces as indentation', 'a tab'),
+  MULTIPLE_DOCS: mismatch('one document', 'several'),
 }
 
 /**
@@ -119,8 +126,9 @@ function toSyntaxProblems(
   return errors
     .filter(({ code }, i) => i === first || code !== 'UNEXPECTED_TOKEN')
     .map(({ code, message, pos }) => ({
+      path: '',
+      ...(SYNTAX_PROBLEMS[code] ?? notValidYaml(message.replace(/: ".*$/s, ''))),
       ...positionOf(pos[0]),
-      message: SYNTAX_MESSAGES[code] ?? `not valid YAML: ${message.replace(/: ".*$/s, '')}`,
     }))
 }
 
@@ -128,7 +136,7 @@ function toSyntaxProblems(
 function indexKeys(
   root: unknown,
   keys: Map<YAMLMap, Map<string, Pair>>,
-  problem: (at: Node, message: string) => void,
+  report: (at: Node, facts: ProblemFacts) => void,
 ): void {
   const open: unknown[] = [root]
   const anchors = new Set<string>()
@@ -148,11 +156,12 @@ function indexKeys(
       if (!isScalar(pair.key)) continue
       const name = String(unmaskVariables(pair.key.value))
       if (pairByKey.has(name) && name !== '<<')
-        problem(pair.key, `expected unique keys, got ${formatValue(name)} twice`)
+        report(pair.key, mismatch('unique keys', `${formatValue(name)} twice`))
       pairByKey.set(name, pair)
     }
     keys.set(node as YAMLMap, pairByKey)
   }
   for (const alias of aliases)
-    if (!anchors.has(alias.source)) problem(alias, 'expected an alias of an existing anchor')
+    if (!anchors.has(alias.source))
+      report(alias, mismatch('an alias of an existing anchor', 'an unknown alias'))
 }

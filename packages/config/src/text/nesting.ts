@@ -1,7 +1,7 @@
 import { CST, Lexer } from 'yaml'
 
 /** The maximum nesting depth of a config. */
-const MAX_NESTING = 64
+export const MAX_NESTING = 64
 
 /**
  * The offset at which a text is nested too deeply, if there is one. The YAML parser is recursive, and a text of brackets

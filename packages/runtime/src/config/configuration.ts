@@ -12,6 +12,7 @@ import {
   type DecoratedMethod,
   deadLetterOptions,
   decoratorOverrides,
+  describeProblem,
   type Environment,
   type ErrorLogOptions,
   type Explanation,
@@ -103,7 +104,7 @@ export class Configuration {
 
   /** The warnings about the configuration in force. */
   get warnings(): readonly Problem[] {
-    return this.activeConfig.loaded.warnings
+    return this.activeConfig.loaded.warnings.map(describeProblem)
   }
 
   /**

@@ -1,6 +1,6 @@
-import { type Problem, parsePolicyEntry } from '@holdfast/config'
+import { type ConfigProblem, createCallInvalid, parsePolicyEntry } from '@holdfast/config'
 import { POLICY_FIELDS, type PolicyFields, type RetryPolicy, snakeKey } from '@holdfast/records'
-import { classify, HoldfastError, type Matcher, type RetryOptions } from 'holdfast'
+import { classify, type Matcher, type RetryOptions } from 'holdfast'
 import {
   createOptionsError,
   type CompiledRetryPolicy as EnginePolicy,
@@ -51,11 +51,12 @@ export const toDeadline = (ms: number | null | undefined): number => ms ?? Numbe
 
 /** Merges the policy fields of a call over a policy. @throws INVALID_OPTIONS */
 export function mergePolicy(base: RetryPolicy, policy: PolicyFields): RetryPolicy {
-  const problems: Problem[] = []
+  const problems: ConfigProblem[] = []
   const entry = parsePolicyEntry(policy, 'code', problems)
-  if (problems.length > 0) {
-    const details = problems.map(({ path, message }) => `policy.${path}: ${message}`)
-    throw new HoldfastError('INVALID_OPTIONS', `the call cannot be made: ${details.join('; ')}`, { details })
-  }
+  if (problems.length > 0)
+    throw createCallInvalid(
+      'the call cannot be made',
+      problems.map((problem) => ({ ...problem, path: `policy.${problem.path}` })),
+    )
   return { ...base, name: entry.id ?? base.name, ...entry } as RetryPolicy
 }

@@ -142,7 +142,7 @@ describe('an encryption key', () => {
     [
       'one id twice',
       [`a:${bytes.toString('hex')}`, `a:${Buffer.alloc(32).toString('hex')}`],
-      'two keys have the id a',
+      'expected a unique id, got a, the id of another key',
     ],
   ])('that is %s is rejected without being repeated', (_, given, said) => {
     try {

@@ -19,7 +19,7 @@ it('a live change that conflicts with the file is ignored, blocks no other chang
   const said = stderr.mock.calls.map(([line]) => String(line))
   stderr.mockRestore()
   expect(said).toEqual([
-    'holdfast: changes made through the API conflict with the file and are ignored: policies.a.max_delay: expected at least base_delay (10), got 5',
+    'holdfast: changes made through the API conflict with the file and are ignored: policies.a.max_delay: expected at least base_delay (10 s), got 5 s',
   ])
   expect(await hf.health()).toMatchObject({ status: 'degraded' })
   expect(await hf.policies.get('a')).toMatchObject({ baseDelay: 10_000, maxDelay: 60_000 })

@@ -20,7 +20,7 @@ it('explain lists the live changes that are ignored', async () => {
   await writeFile(file, text(10))
   const { hf } = await start(file, { watch: false })
   expect((await hf.config.explain('a')).notes).toEqual([
-    'policies.a: the changes made through the API conflict with the config and are ignored: policies.a.max_delay: expected at least base_delay (10), got 5',
+    'policies.a: the changes made through the API conflict with the config and are ignored: policies.a.max_delay: expected at least base_delay (10 s), got 5 s',
   ])
   expect((await hf.config.explain('b')).notes).toEqual([])
 })

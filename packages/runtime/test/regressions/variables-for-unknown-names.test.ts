@@ -20,12 +20,12 @@ describe('an environment variable for an unknown policy or breaker', () => {
   it('causes a warning with the known names', async () => {
     expect(await warned({ HOLDFAST_POLICIES_NOPE_MAX_ATTEMPTS: '3' })).toEqual([
       expect.stringMatching(
-        /^HOLDFAST_POLICIES_NOPE_MAX_ATTEMPTS expected a name under policies, which has: my-pol, /,
+        /^HOLDFAST_POLICIES_NOPE_MAX_ATTEMPTS unknown name under policies; expected one of my-pol, /,
       ),
     ])
     expect(stderr.join()).toContain('HOLDFAST_POLICIES_NOPE_MAX_ATTEMPTS')
     expect(await warned({ HOLDFAST_CIRCUIT_BREAKERS_OTHER_FAILURE_THRESHOLD: '3' })).toEqual([
-      'HOLDFAST_CIRCUIT_BREAKERS_OTHER_FAILURE_THRESHOLD expected a name under circuit_breakers, which has: api',
+      'HOLDFAST_CIRCUIT_BREAKERS_OTHER_FAILURE_THRESHOLD unknown name under circuit_breakers; expected one of api',
     ])
   })
 
