@@ -8,7 +8,10 @@ const SECOND_MS = 1000
  */
 export const CONFIG_DEFAULTS = {
   store: 'sqlite:data/holdfast.db',
-  share: { share: 'quorum', quorum: 0.5 },
+  /** `minimumCalls` is the number of calls that a node needs for a vote, if the breaker does not set it. */
+  share: { share: 'quorum', quorum: 0.5, minimumCalls: 5 },
+  /** `memberFaults` are the statuses with which a proxy reports its own failure, or a target its block of the proxy. */
+  pool: { memberFaults: [403, 407, 429, 451], probeInterval: 30 * SECOND_MS },
   deadLetters: {
     enabled: true,
     maxEntries: 100_000,

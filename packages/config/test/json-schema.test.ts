@@ -9,6 +9,7 @@ interface Node {
   additionalProperties?: Node | false
   items?: Node
   anyOf?: Node[]
+  required?: string[]
 }
 
 const schema = JSON.parse(JSON.stringify(jsonSchema())) as Node
@@ -37,6 +38,29 @@ test('every key of the file has a description', () => {
   expect(
     all
       .filter(([, { description, anyOf }]) => !description && !anyOf?.some((option) => option.description))
+      .map(([path]) => path),
+  ).toEqual([])
+})
+
+/** Every optional key that is not a mapping: a mapping has the defaults of its keys. */
+function* optionalKeys(node: Node, path = ''): Generator<[string, Node]> {
+  for (const [key, child] of Object.entries(node.properties ?? {}))
+    if (!node.required?.includes(key) && child.type !== 'object') yield [`${path}.${key}`, child]
+  for (const [, child] of Object.entries(node.properties ?? {})) yield* optionalKeys(child, `${path}.*`)
+  for (const child of [node.additionalProperties, node.items, ...(node.anyOf ?? [])])
+    if (child) yield* optionalKeys(child, path)
+}
+
+test('every optional key has its default in its description', () => {
+  const all = [...optionalKeys(schema)]
+  expect(all.length).toBeGreaterThan(100)
+  expect(
+    all
+      .filter(([, { description, anyOf }]) =>
+        [description, ...(anyOf ?? []).map((option) => option.description)].every(
+          (text) => !/ Default:? \S/.test(text ?? ''),
+        ),
+      )
       .map(([path]) => path),
   ).toEqual([])
 })

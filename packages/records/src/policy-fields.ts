@@ -48,7 +48,7 @@ export interface PolicyField {
   readonly description: string
   /** The value of a policy that does not set the field. */
   readonly default?: unknown
-  /** What applies to a policy without the field, in words, where that is not a value. */
+  /** The effect of a policy without the field, in words, if that is not a value. */
   readonly absent?: string
   /** Whether a policy can lack the field. */
   readonly optional?: true
@@ -62,6 +62,8 @@ export interface PolicyPart {
   readonly description: string
   /** The fields of the object. */
   readonly fields: { readonly [name: string]: PolicyField }
+  /** The effect of a policy without the object, in words. */
+  readonly absent: string
   /** Always true: a policy can lack the object. */
   readonly nullable: true
 }
@@ -86,6 +88,7 @@ export const POLICY_FIELDS = {
     label: 'Description',
     group: 'General',
     description: 'When and why to use it.',
+    absent: 'none',
     nullable: true,
   },
   enabled: {
@@ -171,6 +174,7 @@ export const POLICY_FIELDS = {
     label: 'Never retry these errors',
     group: 'Retry conditions',
     description: 'Errors that are never retried. Takes precedence over all other settings.',
+    absent: 'none',
     nullable: true,
   },
   retry_status_codes: {
@@ -178,7 +182,7 @@ export const POLICY_FIELDS = {
     label: 'Retry only these statuses',
     group: 'Retry conditions',
     description: 'HTTP statuses that are retried. Other statuses are not.',
-    absent: 'transient statuses',
+    absent: 'the transient statuses 408, 425, 429 and 500 to 599 except 501 and 505',
     nullable: true,
   },
   respect_retry_after: {
@@ -244,10 +248,12 @@ export const POLICY_FIELDS = {
     label: 'Named breaker',
     group: 'Breaker',
     description: 'The name of a breaker under circuit_breakers. It replaces the breaker of this policy.',
+    absent: 'none',
     nullable: true,
   },
   bulkhead: {
     description: 'Limits concurrent calls.',
+    absent: 'no limit',
     fields: {
       limit: {
         kind: 'count',
@@ -267,6 +273,7 @@ export const POLICY_FIELDS = {
   },
   hedge: {
     description: 'Starts another run of an attempt that takes long, and uses the first result.',
+    absent: 'none',
     fields: {
       delay: {
         kind: 'duration',
@@ -286,6 +293,7 @@ export const POLICY_FIELDS = {
   },
   budget: {
     description: 'Limits the total number of retries.',
+    absent: 'no limit',
     fields: {
       ratio: {
         kind: 'number',

@@ -4,6 +4,7 @@ import { BREAKER_DEFAULTS, WINDOW_TYPES } from 'holdfast/internal'
 import { z } from 'zod'
 import { CONFIG_DEFAULTS } from '../defaults.js'
 import {
+  absentKey,
   atLeastOne,
   booleanValue,
   oneOf,
@@ -52,34 +53,38 @@ export const breakerEntrySchema = z.strictObject({
   ),
   max_timeout_duration: optionalKey(
     positiveDuration(),
-    'The maximum open duration.',
+    'The maximum open duration; at least timeout_duration.',
     BREAKER_DEFAULTS.maxTimeoutDuration,
   ),
-  failure_rate: optionalKey(
+  failure_rate: absentKey(
     positiveFraction(),
     'The fraction of failed calls that opens the breaker. Implies window_type rate.',
+    '0.5 if window_type is rate and slow_call_rate is absent, otherwise none',
   ),
   minimum_calls: optionalKey(
     positiveInteger(),
-    'The minimum number of calls in a rate window before the breaker can open.',
-    BREAKER_DEFAULTS.minimumCalls,
+    'The minimum number of calls in a rate window before the breaker can open. With share: quorum, also the number of recent calls that a node needs for a vote.',
+    `${BREAKER_DEFAULTS.minimumCalls}; ${CONFIG_DEFAULTS.share.minimumCalls} for a vote`,
   ),
-  slow_call_duration: optionalKey(
+  slow_call_duration: absentKey(
     positiveDuration(),
     'A call that takes at least this long is slow. Requires slow_call_rate.',
+    'none, no call is slow',
   ),
-  slow_call_rate: optionalKey(
+  slow_call_rate: absentKey(
     positiveFraction(),
-    'The fraction of slow calls that opens the breaker. Requires slow_call_duration.',
+    'The fraction of slow calls that opens the breaker. Implies window_type rate. Requires slow_call_duration.',
+    'none',
   ),
   half_open_max: optionalKey(
     positiveInteger(),
     'The maximum number of concurrent probes.',
     BREAKER_DEFAULTS.halfOpenMax,
   ),
-  probe_lease: optionalKey(
+  probe_lease: absentKey(
     positiveDuration(),
     'How long a probe may take before another call can become the probe.',
+    'the attempt timeout of the call; without one, timeout_duration',
   ),
   adaptive: optionalKey(
     booleanValue(),
@@ -87,9 +92,10 @@ export const breakerEntrySchema = z.strictObject({
     BREAKER_DEFAULTS.adaptive,
   ),
   persist_state: optionalKey(booleanValue(), 'Restores the state of the breaker after a restart.', false),
-  share: optionalKey(
+  share: absentKey(
     oneOf('none', 'state', 'counts', 'quorum'),
-    `What the nodes of a fleet share about the breaker. Default ${CONFIG_DEFAULTS.share.share} if \`shared\` is set.`,
+    'The information about the breaker that the nodes of a fleet share.',
+    `${CONFIG_DEFAULTS.share.share} if \`shared\` is set, otherwise none`,
   ),
   quorum: optionalKey(
     positiveFraction(),

@@ -15,7 +15,7 @@ interface LayeredPool {
 
 /**
  * The changes made through the API, with the keys and units of the wire format: for each policy the changed fields, or null
- * where it was deleted; for each pool the members that were added, changed or removed.
+ * if it was deleted; for each pool the members that were added, changed or removed.
  */
 export interface Layer {
   /** The changed fields of each policy; null for a deleted policy. */

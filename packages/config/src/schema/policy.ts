@@ -105,6 +105,6 @@ export const defaultsSchema = z.strictObject(defaultFields)
 
 /** A policy in the config file. */
 export const policyEntrySchema = z.strictObject({
-  id: optionalKey(nonEmptyString(), 'The id, equal to its key. Optional.'),
+  id: absentKey(nonEmptyString(), 'The id. It must equal its key.', 'the key'),
   ...policyShape,
 })

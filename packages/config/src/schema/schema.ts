@@ -1,5 +1,6 @@
 import { type CamelCased, createCodec } from '@holdfast/records'
 import { z } from 'zod'
+import { CONFIG_DEFAULTS } from '../defaults.js'
 import { CURRENT_VERSION } from '../version.js'
 import { breakerEntrySchema } from './breaker.js'
 import { booleanValue, nonEmptyString, optionalKey, requiredKey, storeUrl, versionString } from './fields.js'
@@ -48,7 +49,11 @@ export const configSchema = z.strictObject({
   pools: optionalKey(z.record(z.string(), poolSchema), 'Pools by id.'),
   dead_letters: optionalKey(deadLettersSchema, 'Storage and replay of calls that failed after all retries.'),
   record_results: optionalKey(booleanValue(), 'Stores the results of recorded calls.', false),
-  store: optionalKey(storeUrl(), 'Where records are stored: memory, files:DIR, sqlite:FILE or postgres://…'),
+  store: optionalKey(
+    storeUrl(),
+    'Where records are stored: memory, files:DIR, sqlite:FILE or postgres://… A path is relative to the config file.',
+    `${CONFIG_DEFAULTS.store}; memory for a config that is not a file`,
+  ),
   overrides: optionalKey(
     z.record(z.string(), z.unknown()),
     'Settings of operations and decorated methods: subsystem/operation/Retry/maxRetries, Class/Retry/maxRetries, Retry/maxRetries.',

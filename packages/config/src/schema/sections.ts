@@ -40,11 +40,15 @@ export const errorKindsSchema = z.record(z.string(), listOf(matcherName()))
 export const deadLettersSchema = z.strictObject({
   enabled: optionalKey(booleanValue(), 'Stores dead letters.', deadLetters.enabled),
   operations: absentKey(listOf(nonEmptyString()), 'The operations whose failed calls are stored.', 'all'),
-  skip_kinds: optionalKey(listOf(nonEmptyString()), 'Kinds of failure that are not stored.'),
-  handlers: optionalKey(nonEmptyString(), 'A module that exports a handler for each operation.'),
+  skip_kinds: absentKey(listOf(nonEmptyString()), 'Kinds of failure that are not stored.', 'none'),
+  handlers: absentKey(
+    nonEmptyString(),
+    'A module whose exports are the handlers of operations: functions, or an object of them as default export. The path is relative to the config file.',
+    'none',
+  ),
   max_entries: optionalKey(
     positiveInteger(),
-    'The maximum number of stored entries.',
+    'The maximum number of stored entries that are not completed.',
     deadLetters.maxEntries,
   ),
   max_age: optionalKey(positiveDuration(), 'How long entries are stored.', deadLetters.maxAge),
@@ -58,9 +62,10 @@ export const deadLettersSchema = z.strictObject({
     'What happens when max_entries is reached: report it, or reject new calls with a payload.',
     deadLetters.whenFull,
   ),
-  encryption_key: optionalKey(
+  encryption_key: absentKey(
     secretStrings(),
     'Encrypts payloads and the credentials of members added through the API: 32 bytes in base64 or hex; use ${VAR}. In a list, the first key encrypts and all keys decrypt; put the newest first.',
+    'none, payloads are not encrypted',
   ),
 })
 
@@ -78,9 +83,10 @@ const retention = ({ maxAge, maxEntries }: { maxAge: number; maxEntries: number 
 export const sectionsShape = {
   error_log: optionalKey(
     z.strictObject({
-      dir: optionalKey(
+      dir: absentKey(
         nonEmptyString(),
         'The folder of the log files. The path is relative to the config file.',
+        'none, no log files are written',
       ),
       max_age: optionalKey(
         positiveDuration(),
@@ -123,10 +129,18 @@ export const sectionsShape = {
       port: optionalKey(portNumber(), 'The port it listens on.', server.port),
       tls: optionalKey(
         z.strictObject({
-          cert: optionalKey(nonEmptyString(), 'The path of the certificate file.'),
-          key: optionalKey(nonEmptyString(), 'The path of the key file.'),
+          cert: absentKey(
+            nonEmptyString(),
+            'The certificate file in PEM. HTTPS requires it. The path is relative to the working directory.',
+            'none',
+          ),
+          key: absentKey(
+            nonEmptyString(),
+            'The file of the private key in PEM. HTTPS requires it. The path is relative to the working directory.',
+            'none',
+          ),
         }),
-        'Serves HTTPS.',
+        'The files for HTTPS. Without them the server speaks HTTP.',
       ),
       header_timeout: optionalKey(
         networkTimeout(),
@@ -155,15 +169,20 @@ export const sectionsShape = {
     z.strictObject({
       host: optionalKey(nonEmptyString(), 'The address it listens on.', proxy.host),
       port: optionalKey(portNumber(), 'The port it listens on.', proxy.port),
-      pool: optionalKey(nonEmptyString(), 'The pool through which requests are sent.'),
-      users: optionalKey(
+      pool: absentKey(
+        nonEmptyString(),
+        'The pool through which requests are sent.',
+        'none, the proxy connects to targets directly',
+      ),
+      users: absentKey(
         listOf(
           z.strictObject({
             name: requiredKey(nonEmptyString(), 'The name of the user.'),
             password: requiredKey(secretString(), 'The password of the user; use ${VAR}.'),
           }),
         ),
-        'The users of the proxy. Without it, every client that reaches the proxy can use it.',
+        'The users of the proxy. A proxy without users starts only on a loopback address, and every client that can connect to it can use it.',
+        'none',
       ),
       allow_private_targets: optionalKey(
         booleanValue(),
@@ -200,21 +219,34 @@ export const sectionsShape = {
   ),
   redact: optionalKey(
     z.strictObject({
-      keys: optionalKey(listOf(nonEmptyString()), 'Keys whose values are never recorded.'),
-      patterns: optionalKey(listOf(safePattern()), 'Regular expressions; matching text is never recorded.'),
+      keys: absentKey(listOf(nonEmptyString()), 'Keys whose values are never recorded.', 'none'),
+      patterns: absentKey(
+        listOf(safePattern()),
+        'Regular expressions. Text that matches one is never recorded.',
+        'none',
+      ),
     }),
     'Values that are removed from all records, in addition to the values that are always removed.',
   ),
   alerts: optionalKey(
     z.strictObject({
-      webhook: optionalKey(urlWithScheme('http', 'https'), 'The URL that receives critical failures.'),
-      secret: optionalKey(secretString(), 'The key that signs the request; use ${VAR}.'),
+      webhook: absentKey(
+        urlWithScheme('http', 'https'),
+        'The URL to which critical failures are sent.',
+        'none, nothing is sent',
+      ),
+      secret: absentKey(
+        secretString(),
+        'The key that signs the request; use ${VAR}.',
+        'none, requests are not signed',
+      ),
     }),
     'Notification of critical failures.',
   ),
   shared: nullableKey(
     urlWithScheme('redis', 'rediss'),
     'The Redis URL through which the nodes of a fleet share their state.',
+    'none, nothing is shared',
   ),
   node: optionalKey(
     z.strictObject({

@@ -2,13 +2,14 @@ import { type BreakerEntry, CONFIG_DEFAULTS, memberId } from '@holdfast/config'
 import type { ShareOptions } from '@holdfast/fleet'
 import type { PoolEntry } from '../pools/pool-manager.js'
 
-/** The number of calls that a node needs for a vote, where a breaker does not set it. */
-const MINIMUM_CALLS = 5
-
 /** The options with which a breaker of the file is shared. */
 export function toShareOptions(entry: BreakerEntry | undefined): ShareOptions {
   const defaults = CONFIG_DEFAULTS.share
-  const { share = defaults.share, quorum = defaults.quorum, minimumCalls = MINIMUM_CALLS } = entry ?? {}
+  const {
+    share = defaults.share,
+    quorum = defaults.quorum,
+    minimumCalls = defaults.minimumCalls,
+  } = entry ?? {}
   return { share, quorum, minimumCalls }
 }
 

@@ -1,5 +1,6 @@
 import {
   breakerEntryOptions,
+  CONFIG_DEFAULTS,
   type Config,
   type LayeredMember,
   type MemberEntry,
@@ -13,9 +14,6 @@ import type { BreakerPool, MemberBreakers } from '../breakers/member-breakers.js
 import { MemberTarget } from './target.js'
 
 export type PoolEntry = NonNullable<Config['pools']>[string]
-
-/** Status codes that indicate a fault of the proxy and not of the request. */
-const PROXY_FAULT_STATUSES = [403, 407, 429, 451]
 
 interface ManagedPool {
   pool: Pool<MemberTarget>
@@ -50,7 +48,7 @@ function createMember(entry: MemberEntry, value = new MemberTarget(entry.url)): 
 
 /** The settings of a pool that can be changed in place. */
 const poolUpdateOf = ({ strategy, maxEjected, memberFaults }: PoolEntry) => ({
-  memberFaults: memberFaults ?? PROXY_FAULT_STATUSES,
+  memberFaults: memberFaults ?? CONFIG_DEFAULTS.pool.memberFaults,
   ...(strategy && { strategy }),
   ...(maxEjected !== undefined && { maxEjected }),
 })

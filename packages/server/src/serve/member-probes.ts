@@ -1,10 +1,10 @@
+import { CONFIG_DEFAULTS } from '@holdfast/config'
 import { createProxyFetch } from '@holdfast/proxy'
 import { type Clock, type Member, Pool } from 'holdfast'
 import { systemClock } from 'holdfast/internal'
 import type { HoldfastLike } from '../runtime-api.js'
 
-/** The default interval of probes, and how long a probe can take. */
-const PROBE_INTERVAL_MS = 30_000
+/** How long a probe can take. */
 const PROBE_TIMEOUT_MS = 10_000
 
 /** How many probes run at a time. */
@@ -53,7 +53,7 @@ export function startMemberProbes(hf: HoldfastLike, clock: Clock = systemClock):
   }
 
   const scheduleRound = (poolId: string): void => {
-    const wait = hf.config.current.pools?.[poolId]?.probe?.interval ?? PROBE_INTERVAL_MS
+    const wait = hf.config.current.pools?.[poolId]?.probe?.interval ?? CONFIG_DEFAULTS.pool.probeInterval
     const timer = clock.setTimer(() => {
       timers.delete(timer)
       const url = hf.config.current.pools?.[poolId]?.probe?.url
