@@ -3,13 +3,13 @@ import type { HoldfastLike } from '../runtime-api.js'
 import { buildApp } from './build-app.js'
 
 /**
- * An app that answers web-standard requests. It is a Hono app; its type declares only what a server needs, so that
+ * An app that handles web-standard requests. It is a Hono app; its type declares only what a server needs, so that
  * programs compile without the declarations of Hono, which require a later TypeScript than this package.
  */
 export interface HttpApp {
-  /** Answers a request. `env.incoming` is the message of Node, whose socket has the address of the client. */
+  /** Handles a request. `env.incoming` is the message of Node, whose socket has the address of the client. */
   fetch(request: Request, env?: object): Response | Promise<Response>
-  /** Answers a request that is created from the arguments, without a server. */
+  /** Handles a request that is created from the arguments, without a server. */
   request(input: string | URL | Request, init?: RequestInit, env?: object): Response | Promise<Response>
 }
 
@@ -32,7 +32,7 @@ export interface ClosableApp extends HttpApp {
  * import { Holdfast } from '@holdfast/runtime'
  * import { createApp } from '@holdfast/server'
  *
- * const hf = await Holdfast.open({ config: { version: '1.1.0' } })
+ * const hf = await Holdfast.open({ config: { version: '1.2.0' } })
  * const app = createApp(hf)
  * const answer = await app.request('http://localhost/api/v1/retry/policy')
  * answer.status // => 200

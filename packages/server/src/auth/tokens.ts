@@ -72,7 +72,7 @@ export type TokenKeeper = {
  * import { Holdfast } from '@holdfast/runtime'
  * import { createToken, listTokens, revokeToken } from '@holdfast/server'
  *
- * const hf = await Holdfast.open({ config: { version: '1.1.0' } })
+ * const hf = await Holdfast.open({ config: { version: '1.2.0' } })
  * const { token } = await createToken(hf, { name: 'grafana', role: 'viewer', by: 'ann' })
  * token.startsWith('hft_') // => true
  * const [listed] = await listTokens(hf)
@@ -117,7 +117,7 @@ export async function listTokens({ store }: Pick<TokenKeeper, 'store'>): Promise
   return found.map(({ name, role, created_at }) => ({ name, role, createdAt: new Date(created_at) }))
 }
 
-/** Revokes a token at once and writes an audit record. Returns false where no token has this name. */
+/** Revokes a token at once and writes an audit record. Returns false if no token has this name. */
 export async function revokeToken(
   { store: { values }, audit }: TokenKeeper,
   name: string,

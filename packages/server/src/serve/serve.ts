@@ -37,7 +37,7 @@ export interface ServeOptions extends AppOptions, LimitOptions {
 
 /** A running server. */
 export interface RunningServer {
-  /** The app that answers the requests. */
+  /** The app that handles the requests. */
   readonly app: HttpApp
   /** The address of the server, such as `http://127.0.0.1:8000`. */
   readonly url: string
@@ -46,7 +46,7 @@ export interface RunningServer {
   /** The port at which the server listens. */
   readonly port: number
   /**
-   * Accepts no new requests, ends streams, waits up to 10 s for requests in progress and answers the others with CANCELLED. A second call
+   * Accepts no new requests, ends streams, waits up to 10 s for requests in progress and ends the remaining ones with CANCELLED. A second call
    * waits for the first.
    */
   close(): Promise<void>
@@ -84,14 +84,14 @@ const FINAL_TIMEOUT_MS = 1000
  * Starts a server for a runtime. On a loopback address, programs of this machine need no token as long as none exists;
  * on any other address the server does not start without a token.
  *
- * @throws INVALID_OPTIONS where options are not valid, a token is missing, a file cannot be read or the port is in use
+ * @throws INVALID_OPTIONS if options are not valid, a token is missing, a file cannot be read or the port is in use
  *
  * @example
  * ```ts
  * import { Holdfast } from '@holdfast/runtime'
  * import { serve } from '@holdfast/server'
  *
- * const hf = await Holdfast.open({ config: { version: '1.1.0' } })
+ * const hf = await Holdfast.open({ config: { version: '1.2.0' } })
  * await serve(hf, { host: '0.0.0.0', port: 0 }) // throws INVALID_OPTIONS
  * const server = await serve(hf, { port: 0 })
  * const answer = await fetch(`${server.url}/health/live`)
