@@ -45,7 +45,8 @@ export async function createPages() {
 }
 
 /**
- * Adds the descriptions of schemas to the properties of types that are computed from them.
+ * Adds the descriptions of schemas to the properties of types that are computed from them. Durations are milliseconds in
+ * TypeScript, and seconds in the schemas.
  *
  * @param {Entry[]} entries
  * @param {Record<string, any>} sources
@@ -67,9 +68,17 @@ function withDescriptions(entries, sources) {
   const describe = (signature, property) => {
     const [, name = ''] = signature.match(/typeof (\w+)>$/) ?? []
     const key = property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-    return (schemas[name] ?? [])
-      .flatMap((schema) => fieldsOf(z.toJSONSchema(schema, JSON_SCHEMA)))
-      .find((field) => field.name === key && field.description !== '')?.description
+    const fields = (schemas[name] ?? []).flatMap((schema) => fieldsOf(z.toJSONSchema(schema, JSON_SCHEMA)))
+    const isField = (/** @type {string} */ word) => fields.some((field) => field.name === word)
+    return fields
+      .find((field) => field.name === key && field.description !== '')
+      ?.description.replace("In seconds, or a text such as '500ms'.", 'In milliseconds.')
+      .replace(' in seconds', ' in milliseconds')
+      .replace(/\b[a-z]+(_[a-z]+)+\b/g, (word) =>
+        isField(word) && property !== key
+          ? word.replace(/_[a-z]/g, (part) => (part[1] ?? '').toUpperCase())
+          : word,
+      )
   }
   return entries.map((entry) => ({
     ...entry,
@@ -89,8 +98,8 @@ const indexPage = (entries) =>
   page(
     '# Reference',
     GENERATED,
-    'Every fact on these pages is generated from the code. `npm run reference` writes them, and `npm test` fails where they are stale.',
-    '## Facts',
+    'These pages are generated from the code. `npm run reference` writes them, and `npm test` fails if they are stale.',
+    '## Keys, commands and codes',
     table(
       ['page', 'contents'],
       [

@@ -75,7 +75,7 @@ export function restPage(document) {
   return factPage(
     10,
     'REST API',
-    'Every endpoint of `@holdfast/server`. The server serves the same facts as OpenAPI at `/openapi.json` and as a page at `/docs`. Guides: [REST API](../rest-api.md), [access](../access.md).',
+    'Every endpoint of `@holdfast/server`. The server provides the same information as OpenAPI at `/openapi.json` and as a page at `/docs`. Guides: [REST API](../rest-api.md), [access](../access.md).',
     'Records are in snake_case, durations are seconds, times are ISO 8601 in UTC. Each role includes the ones before it: `viewer`, `operator`, `admin`. A change accepts the header `x-reason`, or the field `reason` of its body, for the audit trail.',
     '## Endpoints',
     table(
@@ -102,10 +102,18 @@ export function restPage(document) {
     ...Object.entries(schemas).flatMap(([name, schema]) => [
       `### ${name}`,
       schema.description === undefined ? undefined : escapeText(schema.description),
-      schema.properties === undefined ? `Type: ${code(typeOf(schema))}.` : fieldTable(fieldsOf(schema)),
+      schema.properties === undefined
+        ? `Type: ${code(typeOf(schema))}.`
+        : fieldTable(fieldsOf(schema).map(withoutCodes)),
     ]),
   )
 }
+
+/** The list of error codes has a page of its own. @param {import('./schema-fields.mjs').Field} field */
+const withoutCodes = (field) => ({
+  ...field,
+  description: field.description.replace(/:\n\n- `[\s\S]*$/, '. See [error codes](error-codes.md).'),
+})
 
 /** @param {string} name */
 const titleOf = (name) => name.charAt(0).toUpperCase() + name.slice(1)

@@ -8,7 +8,9 @@ export const JSON_SCHEMA = /** @type {const} */ ({ io: 'input', unrepresentable:
 
 /** @param {Schema} schema */
 function bounds(schema) {
-  const { minimum, maximum, exclusiveMinimum, minLength, maxLength, maxItems } = schema
+  const isNumeric = ['number', 'integer'].includes(schema['type'])
+  const { minimum, maximum, exclusiveMinimum } = isNumeric ? schema : /** @type {Schema} */ ({})
+  const { minLength, maxLength, maxItems } = schema
   const isSafe = (/** @type {number | undefined} */ value) =>
     value !== undefined && Math.abs(value) < Number.MAX_SAFE_INTEGER
   if (isSafe(minimum) && isSafe(maximum)) return ` ${minimum} to ${maximum}`
@@ -31,6 +33,9 @@ export function typeOf(schema) {
   const options = schema['anyOf'] ?? schema['oneOf']
   if (options !== undefined) {
     const types = options.map(typeOf)
+    // A parameter that can be repeated is one value or an array of them.
+    if (types.length === 2 && options[1].type === 'array' && typeOf(options[1].items) === types[0])
+      return `${types[0]}, can be repeated`
     // A check without a type stands beside the types that it completes.
     return [...new Set(types)].filter((type) => type !== 'any').join(' | ') || 'any'
   }
@@ -50,6 +55,8 @@ export function typeOf(schema) {
       .map(([name, one]) => `${name}${schema['required']?.includes(name) ? '' : '?'}: ${typeOf(one)}`)
       .join('; ')} }`
   if (type === 'string' && schema['format'] === 'date-time') return 'time (ISO 8601)'
+  const [, word] = (type === 'string' && schema['pattern']?.match(/^\^(\w+)\$$/)) || []
+  if (word !== undefined) return JSON.stringify(word)
   return type === undefined ? 'any' : `${type}${bounds(schema)}`
 }
 

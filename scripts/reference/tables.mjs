@@ -6,9 +6,9 @@ import { fieldsOf, fieldTable, JSON_SCHEMA } from './schema-fields.mjs'
 
 /** @typedef {Record<string, any>} Sources the exports of sources.mjs */
 
-/** A page of the group Facts. @param {number} order @param {string} title @param {...(string | undefined)} parts */
+/** A page of keys, commands or codes. @param {number} order @param {string} title @param {...(string | undefined)} parts */
 export const factPage = (order, title, ...parts) =>
-  page(`---\ngroup: Facts\norder: ${order}\n---`, `# ${title}`, GENERATED, ...parts)
+  page(`---\ngroup: Keys, commands and codes\norder: ${order}\n---`, `# ${title}`, GENERATED, ...parts)
 
 /** A link to an export, whose anchor is its name. @param {string} entry @param {string} name */
 const apiLink = (entry, name, shown = name) => `[${code(shown)}](api/${fileOf(entry)}#${name.toLowerCase()})`
@@ -20,7 +20,7 @@ export function metricsPage({ METRICS }) {
   return factPage(
     20,
     'Metrics',
-    '`GET /metrics` answers with these metrics in the text format of Prometheus. With `@opentelemetry/api` installed, the same metrics go to OpenTelemetry. Guides: [telemetry](../telemetry.md), [metrics](../metrics.md).',
+    '`GET /metrics` returns these metrics in the text format of Prometheus. If `@opentelemetry/api` is installed, OpenTelemetry receives the same metrics. Guides: [telemetry](../telemetry.md), [metrics](../metrics.md).',
     'The number of label values is limited: names beyond the limit share the value `other`.',
     '## Prometheus',
     table(
@@ -75,10 +75,10 @@ export function eventsPage({ records, z }, entries) {
       ]),
     ),
     '## Fields',
-    `Every event has ${always.map((/** @type {any} */ { name }) => code(name)).join(', ')}. The others are absent where they do not apply.`,
+    `Every event has ${always.map((/** @type {any} */ { name }) => code(name)).join(', ')}. Another field is absent if it does not apply.`,
     fieldTable(fields),
     '## Context',
-    'The fields of `context`, each present where it applies. Events of calls also have the context that the caller passed.',
+    'The fields of `context`. A field is present only if it applies. Events of calls also have the context that the caller passed.',
     ...types.flatMap(([type, { context = {} }]) => [
       `### ${type}`,
       Object.keys(context).length === 0
@@ -177,15 +177,15 @@ export function errorCodesPage(sources, entries) {
   return factPage(
     40,
     'Error codes',
-    'When retries end, the error of the last attempt is thrown unchanged. Holdfast creates an error of its own only where there is no such error. A code is stable: it never changes its meaning, and a removed code is never used again. Guide: [errors](../errors.md).',
+    'When retries end, the error of the last attempt is thrown unchanged. Holdfast creates an error of its own only if there is no such error, such as when a circuit breaker rejects a call before its first attempt. A code is stable: it never changes its meaning, and a removed code is never used again. Guide: [errors](../errors.md).',
     '## Errors of the library',
-    `These are instances of ${apiLink('holdfast', 'HoldfastError')}; \`code\` distinguishes them, and \`isHoldfastError(error, code)\` recognises them. The server answers with the HTTP status. A guard retries an error of the category \`transient\`.`,
+    `These are instances of ${apiLink('holdfast', 'HoldfastError')}; \`code\` distinguishes them, and \`isHoldfastError(error, code)\` recognises them. The server responds with the HTTP status of the table. A guard retries an error of the category \`transient\`.`,
     table(head, rows(LIBRARY_ERRORS, true)),
     '## Errors of the server',
     'Only responses of the REST API have these codes. The body of an error is `{ error, message, details? }`, where `error` is the code.',
     table(head, rows(SERVER_ERRORS, false)),
     '## Responses of the forward proxy',
-    'The forward proxy answers with these codes where a request does not reach its target. The body is `{ error, message }`.',
+    'The forward proxy responds with these codes if it rejects a request or if the request does not reach its target. The body is `{ error, message }`.',
     table(['HTTP status', 'code', 'message'], proxyResponses(sources)),
     '## Error classes',
     table(['class', 'entry', 'description'], classes),

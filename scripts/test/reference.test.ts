@@ -61,6 +61,9 @@ describe('JSON Schema', () => {
     [{ type: 'object', additionalProperties: { type: 'integer' } }, 'map of integer'],
     [{ type: 'object', properties: { a: { type: 'string' } }, required: ['a'] }, '{ a: string }'],
     [{ type: 'string', format: 'date-time' }, 'time (ISO 8601)'],
+    [{ type: ['number', 'null'], minimum: 0 }, 'number from 0 | null'],
+    [{ type: ['integer', 'string'], minimum: 1, pattern: '^Infinity$' }, 'integer from 1 | "Infinity"'],
+    [{ anyOf: [{ enum: ['a'] }, { type: 'array', items: { enum: ['a'] } }] }, '"a", can be repeated'],
   ])('%j is %s', (schema, type) => {
     expect(typeOf(schema)).toBe(type)
   })

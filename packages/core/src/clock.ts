@@ -9,9 +9,9 @@ export interface Clock {
   now(): number
   /** Epoch milliseconds. The system time can be changed at any moment, so no decision uses it. */
   wall(): number
-  /** Calls `fn` once, not before `ms` milliseconds have passed; never where `ms` is Infinity. */
+  /** Calls `fn` once, not before `ms` milliseconds have passed; never if `ms` is Infinity. */
   setTimer(fn: () => void, ms: number): unknown
-  /** Cancels a timer. Does nothing where it has fired. */
+  /** Cancels a timer. Does nothing if it has fired. */
   clearTimer(handle: unknown): void
 }
 

@@ -28,7 +28,7 @@ export interface HoldfastErrorOptions {
   retryAfter?: number | undefined
   /** The HTTP status of a response that reports this error. */
   status?: number | undefined
-  /** One sentence for each problem, where there can be several. */
+  /** One sentence for each problem, if there can be several. */
   details?: readonly string[] | undefined
 }
 
@@ -52,11 +52,11 @@ const BRAND = Symbol.for('holdfast.error')
 export class HoldfastError<C extends HoldfastErrorCode = HoldfastErrorCode> extends Error {
   /** Identifies the error. */
   readonly code: C
-  /** Milliseconds after which a retry makes sense, where that is known. */
+  /** Milliseconds after which a retry makes sense, if that is known. */
   declare readonly retryAfter?: number
-  /** The HTTP status of a response that reports this error, where there is one. */
+  /** The HTTP status of a response that reports this error, if there is one. */
   declare readonly status?: number
-  /** One sentence for each problem, where there can be several. */
+  /** One sentence for each problem, if there can be several. */
   declare readonly details?: readonly string[]
 
   constructor(code: C, message: string, options?: HoldfastErrorOptions) {
@@ -74,7 +74,7 @@ Object.defineProperties(HoldfastError.prototype, {
 })
 
 /**
- * Whether an error is a {@link HoldfastError}, with that code where one is given. It also recognises errors of another copy of
+ * Whether an error is a {@link HoldfastError}, with that code if one is given. It also recognises errors of another copy of
  * the package, for which `instanceof` returns false.
  *
  * @example

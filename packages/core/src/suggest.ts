@@ -22,7 +22,7 @@ const normalize = (word: string): string => word.toLowerCase().replace(/[^a-z0-9
 /** No known name is longer than this, so a longer word is not a misspelling of one. */
 const MAX_LENGTH = 100
 
-/** Returns the known word that is most similar, undefined where none is similar. `max_retries` and `maxRetries` count as equal. */
+/** Returns the known word that is most similar, undefined if none is similar. `max_retries` and `maxRetries` count as equal. */
 export function suggest(word: string, known: Iterable<string>): string | undefined {
   if (word.length > MAX_LENGTH) return undefined
   const normalized = normalize(word)

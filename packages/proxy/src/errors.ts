@@ -1,6 +1,6 @@
 /** The options of a {@link ProxyConnectionError}. */
 export interface ProxyConnectionErrorOptions {
-  /** The status with which the proxy rejected a tunnel, where it tells whether or when to retry. */
+  /** The status with which the proxy rejected a tunnel, if it tells whether or when to retry. */
   status?: number | undefined
   /** The headers of that response. */
   headers?: Record<string, string> | undefined

@@ -41,7 +41,7 @@ export const deadLetterSchema = describeFields(
     item_id: 'The item that the call was about.',
     operation_type: 'The operation that failed. Its handler replays the dead letter.',
     status: 'The status of the dead letter.',
-    original_payload: 'The payload for a replay; encrypted where `dead_letters.encryption_key` is set.',
+    original_payload: 'The payload for a replay; encrypted if `dead_letters.encryption_key` is set.',
     error_details: 'The last error, with the errors of earlier replays in `history`.',
     created_at: 'When the dead letter was stored.',
     last_attempt: 'When the call or its last replay was attempted.',
@@ -55,7 +55,7 @@ export const deadLetterSchema = describeFields(
     replay_requested_at: 'When a replay was requested.',
   },
 )
-/** A call that failed for good, stored with its payload until it is replayed. */
+/** A call that failed after all retries, stored with its payload until it is replayed. */
 export type DeadLetter = CamelCased<typeof deadLetterSchema>
 /** The status of a dead letter. */
 export type DeadLetterStatus = (typeof DEAD_LETTER_STATUSES)[number]

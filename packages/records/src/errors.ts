@@ -26,12 +26,12 @@ export const errorRecordSchema = describeFields(
     schema: 'The version of the record format.',
     timestamp: 'When the error happened.',
     severity: 'The severity of the error.',
-    category: 'Whether a retry can help, a retry cannot help, or a person must act.',
+    category: '`TRANSIENT`: a retry can succeed; `PERMANENT`: it cannot; `CRITICAL`: a person must act.',
     message: 'The message, without secrets.',
     error_type: 'The name of the error class.',
     stack_trace: 'The stack, only in debug mode.',
-    context: 'The operation and other facts about the call.',
-    http_status: 'The HTTP status, where there is one.',
+    context: 'The operation and other data about the call.',
+    http_status: 'The HTTP status, if there is one.',
     retry_count: 'The number of retries before this attempt.',
     kind: 'The kind of failure.',
     session_id: 'The session of the call.',
@@ -82,15 +82,15 @@ export const auditSchema = describeFields(
     schema: 'The version of the record format.',
     audit_id: 'The id of the record.',
     timestamp: 'When the action happened.',
-    actor: 'Who acted.',
+    actor: 'The person or program that performed the action.',
     action: 'The action.',
-    target: 'What was changed or read.',
-    reason: 'Why, where a reason was given.',
+    target: 'The object that was changed or read.',
+    reason: 'The reason, if one was given.',
     before: 'The value before the change.',
     after: 'The value after the change.',
   },
 )
-/** Who did what to what, when and why. */
+/** The record of a change or a read: the actor, the action, the target, the time and the reason. */
 export type AuditRecord = CamelCased<typeof auditSchema>
 /** One of the actions that audit records have. */
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]

@@ -20,7 +20,7 @@ const DEAD_LETTER_CONTEXT = { dlq_id: 'The id of the dead letter.', item_id: 'Th
 /** Every type of event. */
 export const EVENT_TYPE_INFO = {
   retry_attempt: {
-    when: 'A retry of a call was scheduled. `attempt` is the number of the coming attempt, `delay` the time before it.',
+    when: 'A retry of a call was scheduled. `attempt` is the number of the coming attempt, `delay` the time before it in seconds.',
     fields: ['session_id', 'policy_id', 'operation', 'attempt', 'max_attempts', 'delay', 'error'],
     context: { shadow: SHADOW, code: 'In shadow mode, the code of the error that would have been thrown.' },
   },
@@ -66,24 +66,24 @@ export const EVENT_TYPE_INFO = {
   dead_letter_failed: {
     when: 'The replay of a dead letter failed, or a failed call could not be stored.',
     fields: ['session_id', 'policy_id', 'operation', 'error'],
-    context: { ...DEAD_LETTER_CONTEXT, code: 'The error code, where a call could not be stored.' },
+    context: { ...DEAD_LETTER_CONTEXT, code: 'The error code, if a call could not be stored.' },
   },
   config_reloaded: {
     when: 'A new configuration was applied: from the file, or through the API.',
     context: {
       file: 'The config file.',
-      by: 'Who made the change; `file` where the file was changed.',
+      by: 'Who made the change; `file` if the file was changed.',
       changes: 'The number of changed policy fields.',
       hidden: 'Notes about values of the file that changes made through the API hide.',
       waiting: 'Keys whose change needs a restart.',
       layer: '`api` for a change made through the API.',
       version: 'The version of a change that another process made.',
-      fleet: 'True where another node made the change.',
-      node: 'That node.',
+      fleet: 'True if another node made the change.',
+      node: 'The node that made the change.',
     },
   },
   config_rejected: {
-    when: 'A new configuration was rejected. The previous one stays in force.',
+    when: 'A new configuration was rejected. The previous one stays active.',
     context: {
       file: 'The config file or member file.',
       pool: 'The pool of a member file.',
@@ -92,11 +92,11 @@ export const EVENT_TYPE_INFO = {
       details: 'One sentence for each problem.',
       layer: '`api` for a change made through the API.',
       policies: 'The policies whose changes through the API conflict with the file.',
-      fallback: 'True where the built-in policies replace the file.',
+      fallback: 'True if the built-in policies replace the file.',
     },
   },
   pool_member_changed: {
-    when: 'A member of a pool was added, removed, drained or enabled, its cooldown started, or the network of the pool changed.',
+    when: 'A member of a pool was added, removed, drained or enabled, or its cooldown started; or the pool concluded that the local network is down or up again.',
     context: {
       pool: 'The id of the pool.',
       memberId: 'The id of the member.',
@@ -106,7 +106,7 @@ export const EVENT_TYPE_INFO = {
     },
   },
   alert: {
-    when: 'A call failed with a critical error, which requires action by a person, or nodes of a fleet have different settings of a breaker.',
+    when: 'A call failed with a critical error, which requires action by a person; or nodes of a fleet have different settings of a breaker.',
     fields: ['session_id', 'policy_id', 'operation', 'error'],
     context: {
       category: '`critical`.',
@@ -122,7 +122,7 @@ export const EVENT_TYPE_INFO = {
   storage_warning: {
     when: 'Records could not be written yet, the disk is nearly full, or the number of dead letters is near its limit.',
     context: {
-      reason: '`disk_nearly_full` or `dead_letters`; absent where records could not be written.',
+      reason: '`disk_nearly_full` or `dead_letters`; absent if records could not be written.',
       store: 'The kind of the store.',
       records: 'The kind of records that wait in memory.',
       error: 'The error of the store.',

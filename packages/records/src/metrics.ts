@@ -104,13 +104,13 @@ export const windowSchema = describeFields(
     total_attempts: 'The number of attempts.',
     average_attempts_per_session: 'The average number of attempts of a call.',
     max_attempts_in_session: 'The highest number of attempts of a call.',
-    total_duration: 'The sum of the durations of all calls.',
-    average_duration_per_session: 'The average duration of a call.',
+    total_duration: 'The sum of the durations of all calls in seconds.',
+    average_duration_per_session: 'The average duration of a call in seconds.',
     by_policy: 'The calls of each policy.',
     by_subsystem: 'The calls of each subsystem.',
     failure_by_reason:
       'The number of failed attempts by kind, and of calls without an attempt by stop reason.',
-    latency: 'Percentiles of the duration of an attempt.',
+    latency: 'Percentiles of the duration of an attempt in seconds.',
   },
 )
 /** All counters between two times. */

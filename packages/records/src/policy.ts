@@ -71,7 +71,7 @@ const recordShape = <Fields extends { readonly [name: string]: AnyField }>(
     Object.entries(fields).map(([name, field]) => [name, fieldSchema(field)]),
   ) as unknown as RecordShape<Fields>
 
-/** A policy with all fields, in the spelling of the wire. */
+/** The schema of a policy with all fields, in the wire format. */
 export const policySchema = z.object({
   schema: z.string().optional().describe('The version of the record format.'),
   id: z.string().min(1).describe('The id of the policy.'),

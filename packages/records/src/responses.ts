@@ -19,7 +19,7 @@ export const healthSchema = describeFields(
   }),
   {
     status:
-      '`ok`; `degraded` where the built-in policies replace the config file or the store has unreadable records; `closed` after the runtime was closed.',
+      '`ok`; `degraded` if the built-in policies replace the config file or the store has unreadable records; `closed` after the runtime was closed.',
     initialized: 'Whether the runtime is open.',
     policies_count: 'The number of policies.',
     active_sessions: 'The number of running calls.',

@@ -1,6 +1,6 @@
 import type { StopReason } from 'holdfast'
 
-/** Why a call ended: when the reason applies, and what the caller gets. A reason that is missing here does not compile. */
+/** Each stop reason: when it applies, and the result that the caller gets. */
 export const STOP_REASON_INFO = {
   succeeded: {
     when: 'An attempt succeeded. Only calls that failed at least once before have a record.',
@@ -16,7 +16,7 @@ export const STOP_REASON_INFO = {
   },
   deadline: {
     when: 'The total timeout passed, or the next delay would have ended after it, or Retry-After is above its maximum.',
-    result: '`TOTAL_TIMEOUT` where the timeout passed, else the error of the last attempt.',
+    result: '`TOTAL_TIMEOUT` if the timeout passed, otherwise the error of the last attempt.',
   },
   budget_spent: {
     when: 'The retry budget has no retry left.',
@@ -24,15 +24,15 @@ export const STOP_REASON_INFO = {
   },
   circuit_open: {
     when: 'The circuit breaker rejected the first attempt, or opened before the next one.',
-    result: '`CIRCUIT_OPEN` before the first attempt, else the error of the last attempt.',
+    result: '`CIRCUIT_OPEN` before the first attempt, otherwise the error of the last attempt.',
   },
   pool_unavailable: {
     when: 'No member of the pool was available for the first attempt, or for the next one.',
-    result: '`POOL_UNAVAILABLE` before the first attempt, else the error of the last attempt.',
+    result: '`POOL_UNAVAILABLE` before the first attempt, otherwise the error of the last attempt.',
   },
   network_down: {
     when: 'The pool concluded that the local network is down.',
-    result: '`NETWORK_DOWN` before the first attempt, else the error of the last attempt.',
+    result: '`NETWORK_DOWN` before the first attempt, otherwise the error of the last attempt.',
   },
   bulkhead_full: {
     when: 'The bulkhead had no free slot and no place in its queue.',
@@ -43,7 +43,7 @@ export const STOP_REASON_INFO = {
     result: 'The value of the last attempt.',
   },
   cancelled: {
-    when: 'The call was cancelled through the API or by the closing of the runtime.',
+    when: 'The call was cancelled through the API or because the runtime closed.',
     result: '`CANCELLED`.',
   },
   aborted: {

@@ -14,7 +14,7 @@ export class ThrottledWarnings {
     this.writeWarning = writeWarning
   }
 
-  /** Writes a warning, or counts it where one was written less than a minute ago. */
+  /** Writes a warning, or counts it if one was written less than a minute ago. */
   warn(line: string): void {
     const now = this.clock.now()
     if (now < this.nextWarningAt) {

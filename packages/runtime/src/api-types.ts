@@ -65,7 +65,7 @@ export interface CallOptions<F = never> {
   signal?: AbortSignal | undefined
 }
 
-/** The policies in force, and their changes. */
+/** The active policies, and their changes. */
 export interface PolicyService {
   /** Returns a policy. @throws POLICY_NOT_FOUND */
   get(id: string): Promise<RetryPolicy>
@@ -112,7 +112,7 @@ export interface SessionService {
   list(filter?: SessionFilter & { active?: boolean | undefined }): Promise<Page<RetrySession>>
   /** Returns a session; undefined for an unknown id. */
   get(id: string): Promise<RetrySession | undefined>
-  /** Cancels a call, which rejects with CANCELLED. Returns false where no such call is running. */
+  /** Cancels a call, which rejects with CANCELLED. Returns false if no such call is running. */
   cancel(id: string, actor?: Actor): Promise<boolean>
 }
 
@@ -152,7 +152,7 @@ export interface MetricsService {
 /** The health of a runtime. */
 export interface Health {
   /**
-   * `ok`; `degraded` where the built-in policies replace a config file that could not be loaded, or the store has
+   * `ok`; `degraded` if the built-in policies replace a config file that could not be loaded, or the store has
    * records that it cannot read; `closed` after `close`.
    */
   status: 'ok' | 'degraded' | 'closed'
@@ -179,7 +179,7 @@ export interface OpenOptions {
   /** Gets a log entry for each retry, failure and change. @defaultValue none */
   logger?: Logger | undefined
   /**
-   * Opens with the built-in policies where the file cannot be loaded, and reports that on stderr and as an event.
+   * Opens with the built-in policies if the file cannot be loaded, and reports that on stderr and as an event.
    * @defaultValue false
    */
   fallback?: boolean | undefined
@@ -231,7 +231,7 @@ export interface PoolService {
    * an unknown member
    */
   changeMember(pool: string, member: string, change: MemberUpdate, actor?: Actor): Promise<Member>
-  /** The status of a member in its pool; `disabled` where it was disabled. @throws INVALID_OPTIONS for an unknown member */
+  /** The status of a member in its pool; `disabled` if it was disabled. @throws INVALID_OPTIONS for an unknown member */
   memberStatus(pool: string, member: string): PoolMemberStatus
   /** Removes a member from a pool. @throws INVALID_OPTIONS for an unknown member */
   removeMember(pool: string, member: string, actor?: Actor): Promise<void>

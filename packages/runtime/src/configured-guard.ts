@@ -11,7 +11,7 @@ export interface ConfiguredGuardParts {
   on(listener: (event: GuardEvent) => void): () => void
 }
 
-/** A guard for an operation. Each call uses the configuration that is in force when it starts. */
+/** A guard for an operation. Each call uses the configuration that is active when it starts. */
 export class ConfiguredGuard implements Guard {
   readonly name: string
   readonly breakers = undefined

@@ -1,7 +1,7 @@
 /** The roles of callers: read, operate, change the configuration. Each role includes the ones before it. */
 export const ROLES = ['viewer', 'operator', 'admin'] as const
 
-/** One of {@link ROLES}. */
+/** A role: `viewer`, `operator` or `admin`. Each includes the ones before it. */
 export type Role = (typeof ROLES)[number]
 
 /** Whether the role `held` includes the role `needed`. */
@@ -9,7 +9,7 @@ export const hasRole = (held: Role, needed: Role): boolean => ROLES.indexOf(held
 
 /** The caller of a request. */
 export interface Caller {
-  /** The name of the token; `local` where no token is required. */
+  /** The name of the token; `local` if no token is required. */
   readonly name: string
   readonly role: Role
   /** Whether the caller was authenticated by a token. */

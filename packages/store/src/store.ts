@@ -233,7 +233,7 @@ export interface LayerVersion {
   reason?: string | undefined
   /** When the change was made. */
   at: Date
-  /** The whole layer in the spelling of the wire. It contains only the changed settings. */
+  /** The whole layer in the wire format. It contains only the changed settings. */
   layer: unknown
 }
 

@@ -10,7 +10,7 @@ import { findPolicyConflicts, type PolicyConflict, throwPolicyConflicts } from '
 import { type Difference, diffPolicies } from './hidden.js'
 
 /**
- * The inputs of the configuration in force: the loaded config, the changes made through the API, and the members of member
+ * The inputs of the active configuration: the loaded config, the changes made through the API, and the members of member
  * files.
  */
 export interface ConfigInputs {
@@ -20,7 +20,7 @@ export interface ConfigInputs {
   readonly fileMembers: FileMembers
 }
 
-/** The configuration in force. It is replaced completely or not at all. */
+/** The active configuration. It is replaced completely or not at all. */
 export class ActiveConfig {
   private readonly runtime: RuntimeContext
   private readonly file: string | undefined
@@ -38,7 +38,7 @@ export class ActiveConfig {
   private readonly changedAtByPolicy = new Map<string, Date>()
   private readonly startedAt: Date
 
-  /** `apply` passes the configuration to the parts that use it, and throws where they cannot use it. */
+  /** `apply` passes the configuration to the parts that use it, and throws if they cannot use it. */
   constructor(runtime: RuntimeContext, { checked, file, loadError }: ConfigSource, apply: () => void) {
     this.runtime = runtime
     this.file = file
@@ -59,7 +59,7 @@ export class ActiveConfig {
     return this.inputs.stored
   }
 
-  /** The changes that are in force. */
+  /** The changes that apply. */
   get layer(): Layer {
     return this.resolved.layer
   }
@@ -83,7 +83,7 @@ export class ActiveConfig {
   }
 
   /**
-   * Checks whether changes could be applied. @throws CONFIG_INVALID where they conflict with the file and did not before
+   * Checks whether changes could be applied. @throws CONFIG_INVALID if they conflict with the file and did not before
    */
   checkLayer(stored: Layer): void {
     const fresh = this.newConflicts(findPolicyConflicts(this.resolve(this.loaded, stored)))
@@ -101,8 +101,8 @@ export class ActiveConfig {
   }
 
   /**
-   * Replaces the configuration and returns the differences. Where that fails it throws, and the previous configuration
-   * stays in force. `onContradiction` receives changes through the API that newly conflict with the file; if it does not
+   * Replaces the configuration and returns the differences. If that fails it throws, and the previous configuration
+   * stays active. `onContradiction` receives changes through the API that newly conflict with the file; if it does not
    * throw, they are ignored until the conflict is resolved.
    */
   replace(

@@ -9,7 +9,7 @@ import type { Config } from '../schema/schema.js'
 export interface HiddenValue {
   readonly policyId: string
   readonly field: string
-  /** The value in force, and the value of the config. */
+  /** The active value, and the value of the config. */
   readonly value: unknown
   readonly below: unknown
   /** The location in the config, if it is known. */

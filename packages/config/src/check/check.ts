@@ -12,7 +12,7 @@ import { isMapping } from './mapping.js'
 
 /** The result of checking a config. */
 export interface Checked {
-  /** The config; absent where there are problems. */
+  /** The config; absent if there are problems. */
   readonly config?: Config
   /** All problems. */
   readonly problems: readonly Problem[]

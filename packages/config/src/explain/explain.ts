@@ -27,7 +27,7 @@ export interface ExplainedPolicy {
   readonly kind: string
   /** The id of the policy. */
   readonly policyId: string
-  /** False where the policy is disabled. */
+  /** False if the policy is disabled. */
   readonly enabled: boolean
   /** Every effective value, durations in milliseconds. */
   readonly values: { readonly [field: string]: ExplainedValue }
@@ -41,9 +41,9 @@ export interface ExplainedPolicy {
 export interface Explanation {
   /** The name of the operation. */
   readonly operation: string
-  /** The subsystem of the operation, where it has one. */
+  /** The subsystem of the operation, if it has one. */
   readonly subsystem?: string
-  /** False where the operation is disabled. */
+  /** False if the operation is disabled. */
   readonly enabled: boolean
   /** The policy for each kind of failure. */
   readonly policies: readonly ExplainedPolicy[]
@@ -66,7 +66,7 @@ function breakerIdOf(policy: {
 
 /**
  * Explains how an operation is protected: the policy for each kind of failure, the origin of each value, and the resulting
- * delays. `leftOut` has a note for each policy whose changes through the API are not in force.
+ * delays. `leftOut` has a note for each policy whose changes through the API are ignored.
  */
 export function explain(
   resolved: ResolvedConfig,

@@ -54,7 +54,7 @@ export const decryptMemberUrls = (
     }
   })
 
-/** Decrypts a stored layer for readers. @throws CONFIG_INVALID where a key is not configured */
+/** Decrypts a stored layer for readers. @throws CONFIG_INVALID if a key is not configured */
 export function openStoredLayer(
   stored: unknown,
   encryptionKey: string | readonly string[] | undefined,

@@ -96,7 +96,7 @@ function toWireChange(id: string, input: MemberChange): WireMemberChange {
   return wire
 }
 
-/** Returns a layer with one more member. @throws INVALID_OPTIONS where it is not valid, or its id exists */
+/** Returns a layer with one more member. @throws INVALID_OPTIONS if it is not valid, or its id exists */
 export function addMember(
   layer: Layer,
   pool: string,

@@ -4,7 +4,7 @@ import { isMapping } from './mapping.js'
 
 /** An old file. */
 export interface OldFile {
-  /** The name of the file. It is the subsystem where the file names none. */
+  /** The name of the file. It is the subsystem if the file names none. */
   file: string
   /** The text of the file. */
   text: string
@@ -12,7 +12,7 @@ export interface OldFile {
 
 /** A note for a review by a person. */
 export interface MigrationProblem {
-  /** The file of the problem, where there are several. */
+  /** The file of the problem, if there are several. */
   file?: string
   /** The keys that lead to the value, separated by dots. */
   path: string
@@ -28,7 +28,7 @@ export interface MigrationReport {
   unchanged: number
   /** Everything that was ignored, guessed, or is not valid in the result. */
   problems: MigrationProblem[]
-  /** The counts of the input and of the result. They are equal where nothing was lost. */
+  /** The counts of the input and of the result. They are equal if nothing was lost. */
   integrity: {
     policiesIn: number
     policiesOut: number
@@ -50,9 +50,9 @@ export interface Migration {
 }
 
 /**
- * Creates a config file of version 1.1.0 from old settings: a file of version 1.0, retry and breaker settings with other
- * names, alone or by subsystem and operation, or a folder of such files. The input is not changed. Settings that cannot be
- * understood do not throw: the report says what was ignored or guessed.
+ * Creates a config file of version 1.1.0, or 1.2.0 if the input has that version, from old settings: a file of version 1.0,
+ * retry and breaker settings with other names, alone or by subsystem and operation, or a folder of such files. The input is
+ * not changed. Settings that cannot be understood do not throw: the report says what was ignored or guessed.
  *
  * @example
  * ```ts

@@ -21,7 +21,7 @@ import { restartNeededProblems } from './restart.js'
 export interface Reloaded {
   /** The number of changed policy fields. */
   readonly changes: number
-  /** Warnings about the configuration in force, including settings that need a restart. */
+  /** Warnings about the active configuration, including settings that need a restart. */
   readonly warnings: readonly Problem[]
   /** Notes about values of the file that changes made through the API hide. */
   readonly hidden: readonly string[]
@@ -74,7 +74,7 @@ export class FileReload {
   /**
    * Reads the config file again and applies it.
    *
-   * @throws CONFIG_INVALID that lists all problems; the previous configuration stays in force
+   * @throws CONFIG_INVALID that lists all problems; the previous configuration stays active
    */
   async reload(actor: Actor): Promise<Reloaded> {
     const { env, source } = this.parts
@@ -206,7 +206,7 @@ export class FileReload {
     const { file } = source
     const reason = errorMessageOf(error)
     const details = isHoldfastError(error) ? error.details : undefined
-    runtime.warn(`the configuration was rejected, the previous one stays in force: ${reason}`)
+    runtime.warn(`the configuration was rejected, the previous one stays active: ${reason}`)
     runtime.emit({
       eventType: 'config_rejected',
       component: 'config',

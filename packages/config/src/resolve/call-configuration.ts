@@ -3,7 +3,7 @@ import type { BreakerOptions } from 'holdfast'
 
 /** The configuration of one operation. */
 export interface OperationConfig {
-  /** The subsystem of the operation, where it has one. */
+  /** The subsystem of the operation, if it has one. */
   readonly subsystem?: string | undefined
   /** The policy for each kind of failure. */
   readonly policyByKind: ReadonlyMap<string, string>

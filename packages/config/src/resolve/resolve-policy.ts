@@ -25,7 +25,7 @@ export const BUILT_IN_POLICY = 'built-in policy'
 export interface FieldOrigin {
   /** The layer that sets the value. */
   readonly origin: Origin
-  /** `file:line:column`, or the name of a variable, where that is known. */
+  /** `file:line:column`, or the name of a variable, if that is known. */
   readonly where?: string
 }
 

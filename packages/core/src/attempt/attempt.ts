@@ -9,7 +9,7 @@ export interface Attempt<M = unknown> {
   readonly number: number
   /** Aborted when a deadline passes, when the caller aborts, or when another parallel call of a hedge won. Created when first read. */
   readonly signal: AbortSignal
-  /** The pool member to call, where the guard has a pool. */
+  /** The pool member to call, if the guard has a pool. */
   readonly member?: Member<M>
   /**
    * Adds fields to the attempt's record. A later value replaces an earlier one of the same name; an object that cannot be read

@@ -116,7 +116,7 @@ export class CircuitBreaker {
   /**
    * Calls `fn` and counts the result, unless the breaker rejects the call.
    *
-   * @throws CIRCUIT_OPEN with `retryAfter` where the breaker rejects the call
+   * @throws CIRCUIT_OPEN with `retryAfter` if the breaker rejects the call
    */
   async run<T>(fn: () => T | PromiseLike<T>): Promise<T> {
     const permit = this.admit()
@@ -131,13 +131,13 @@ export class CircuitBreaker {
     }
   }
 
-  /** Acquires a permit for one call, whose outcome must be recorded on it; undefined where the breaker rejects the call. */
+  /** Acquires a permit for one call, whose outcome must be recorded on it; undefined if the breaker rejects the call. */
   admit(): Permit | undefined {
     const permit = new CallPermit(this)
     return this.tryAcquire(permit, undefined) ? permit : undefined
   }
 
-  /** Opens the breaker now; where it is open, its open time starts again. Does nothing while the breaker is disabled. */
+  /** Opens the breaker now; if it is open, its open time starts again. Does nothing while the breaker is disabled. */
   trip(): void {
     if (this.currentState === 'open') {
       this.openDuration = openDurationFor(this.settings, this.consecutiveOpens) // the settings can have changed
@@ -161,7 +161,7 @@ export class CircuitBreaker {
     this.coordinator?.onCommand('disable')
   }
 
-  /** Enables a disabled breaker, closed and with an empty window. Does nothing where it is enabled. */
+  /** Enables a disabled breaker, closed and with an empty window. Does nothing if it is enabled. */
   enable(): void {
     if (!this.isDisabled) return
     this.isDisabled = false

@@ -47,7 +47,7 @@ export interface BreakerSnapshot {
   closedAt?: number | undefined
   /** The results that an adaptive threshold is computed from, oldest first: 1 for a success, 0 for a failure. */
   results?: string | undefined
-  /** Whether the breaker is disabled and lets every call through. */
+  /** Whether the breaker is disabled and admits every call. */
   disabled?: boolean | undefined
 }
 

@@ -22,9 +22,9 @@ export interface Classification {
   readonly category: Category
   /** The kind of the error. */
   readonly kind: Kind
-  /** The HTTP status of the response, where there is one. */
+  /** The HTTP status of the response, if there is one. */
   readonly httpStatus?: number
-  /** The SQLSTATE of the database, where there is one. */
+  /** The SQLSTATE of the database, if there is one. */
   readonly sqlState?: string
   /** Milliseconds after which the server allows a retry. */
   readonly retryAfter?: number

@@ -130,7 +130,7 @@ function classifyChain(error: unknown, now: WallTime | undefined): Classificatio
 /**
  * Classifies an error: whether a retry can succeed, and the kind of the error. It recognises the errors of Node.js and
  * undici, of HTTP clients and SDKs, of gRPC, of SQL databases and of validators, and a `Response`. It inspects causes and
- * the members of an AggregateError, of which the one whose retry is most likely to succeed decides. An error without any
+ * the members of an AggregateError; the member whose retry is most likely to succeed decides. An error without any
  * recognised property is transient; a programming error, and a thrown value that is not an error, is permanent. It never
  * throws.
  *

@@ -14,7 +14,7 @@ type ErrorClass = abstract new (...args: never[]) => unknown
  * A name is a class name (also of an ancestor), an error code that looks like an identifier, a kind, a category,
  * a class of SQLSTATE (`sql:23`), a gRPC status (`grpc:UNAVAILABLE`), or an equivalent exception of Python or Java
  * (`socket.timeout`). Classes and names also match the causes of an error and the members of an AggregateError. A
- * predicate gets the error itself, and matches where it returns `true`.
+ * predicate gets the error itself, and matches if it returns `true`.
  *
  * A function counts as a class when it inherits from `Error` or its source begins with `class`; any other is a
  * predicate.

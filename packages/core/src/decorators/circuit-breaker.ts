@@ -2,8 +2,8 @@ import { type AsyncMethodDecorator, decorate } from './decorate.js'
 import type { CircuitBreakerSettings } from './settings/circuit-breaker.js'
 
 /**
- * Gives an asynchronous method a circuit breaker, one for all instances of its class. By the defaults of MicroProfile it
- * opens for 5 s when half of the calls of the last minute failed, of at least 20.
+ * Gives an asynchronous method a circuit breaker, one for all instances of its class. With the
+ * defaults of MicroProfile, it opens for 5 s if at least 20 calls were made in the last minute and half of them failed.
  *
  * @throws INVALID_OPTIONS that lists all problems of the settings
  *

@@ -83,15 +83,15 @@ type IfNoFallback<F> = [F] extends [never] ? unknown : never
 
 /**
  * Runs calls under the options it was created with. `A` is the type of the attempt that functions get, `F` the result type of
- * the fallback, `never` where there is none. A variable for a guard with a fallback needs `F` in its type, or no type
+ * the fallback, `never` if there is none. A variable for a guard with a fallback needs `F` in its type, or no type
  * annotation: `Guard` alone would accept the guard and hide the type of the fallback's result.
  */
 export interface Guard<A extends Attempt = Attempt, F = never> {
   /** The guard's name. */
   readonly name: string | undefined
-  /** The breaker, where there is one for all calls. */
+  /** The breaker, if there is one for all calls. */
   readonly breaker: CircuitBreaker | undefined
-  /** The breakers by key, where there is one per key. */
+  /** The breakers by key, if there is one per key. */
   readonly breakers: ReadonlyMap<string, CircuitBreaker> | undefined
   /**
    * Calls `fn` until it succeeds or a strategy stops the call, and then rejects with the unchanged error of the last attempt,
@@ -119,7 +119,7 @@ export interface Guard<A extends Attempt = Attempt, F = never> {
 
 /**
  * Creates a guard, which runs calls to one unreliable dependency. It retries by default (3 attempts, exponential from 1 s)
- * and has a breaker, deadlines or a fallback only where the options ask for them.
+ * and has a breaker, deadlines or a fallback only if the options contain them.
  *
  * @throws INVALID_OPTIONS that lists every problem of the options
  *

@@ -41,7 +41,7 @@ export interface TimeoutOptions {
 
 /**
  * The options of a guard. Options are copied when the guard is created. `F` is the result type of the
- * fallback: it is inferred where options are written at the call of `guard`, and is `never` for a guard without a fallback.
+ * fallback: it is inferred if the options are written in the call of `guard`, and is `never` for a guard without a fallback.
  */
 export interface GuardOptions<F = never> {
   /** The name of the guard in events, errors and sessions. */
@@ -56,12 +56,12 @@ export interface GuardOptions<F = never> {
   bulkhead?: BulkheadOptions | undefined
   /** Limits the retries of all calls of all guards that share the budget. @defaultValue no limit */
   budget?: RetryBudget | undefined
-  /** The pool that selects a member for each attempt, an untried member where one is available. */
+  /** The pool that selects a member for each attempt, an untried member if one is available. */
   pool?: MemberPool | undefined
-  /** Starts another parallel call where the first takes long; the first success wins. @defaultValue none */
+  /** Starts another parallel call if the first takes long; the first success wins. @defaultValue none */
   hedge?: HedgeOptions | undefined
   /**
-   * Returns a value in place of the error. Not called where the caller aborts. An error that it throws is thrown, with the
+   * Returns a value in place of the error. Not called if the caller aborts. An error that it throws is thrown, with the
    * original error as its cause.
    */
   fallback?: ((error: unknown, info: FallbackInfo) => F | PromiseLike<F>) | undefined

@@ -37,7 +37,7 @@ const NO_SLOTS: readonly number[] = []
  *
  * When no member is available, calls are rejected at once with POOL_UNAVAILABLE, whose `retryAfter` is the time until the
  * first can be available. When most members fail because of the local network, calls are rejected with NETWORK_DOWN, and
- * these failures do not count against the members. A member that answers 429 gets a cooldown of the time it requests, or of
+ * these failures do not count against the members. A member that responds with 429 gets a cooldown of the time it requests, or of
  * `timeoutDuration`, and the 429 does not count as a failure.
  *
  * @example

@@ -71,7 +71,7 @@ export class RetryBudget {
     throwIfInvalid('a retry budget', problems)
   }
 
-  /** How many retries are left now. It is below 0 where calls have left the window before the retries they allowed. */
+  /** How many retries are left now. It is below 0 if calls have left the window before the retries they allowed. */
   get left(): number {
     const { ratio, reservePerSecond, window } = this.settings
     this.bucketIndex()
@@ -90,7 +90,7 @@ export class RetryBudget {
     this.calls[at] = (this.calls[at] as number) + 1
   }
 
-  /** Withdraws a retry. Returns false where none is left. */
+  /** Withdraws a retry. Returns false if none is left. */
   withdraw(): boolean {
     // Rounding of binary fractions must not cost a retry: 0.29 of 100 calls are 29.
     if (this.left < 1 - 1e-9) return false
@@ -102,7 +102,7 @@ export class RetryBudget {
   /**
    * Withdraws a retry, for code that uses a budget without a guard.
    *
-   * @throws RETRY_BUDGET_EXHAUSTED where none is left
+   * @throws RETRY_BUDGET_EXHAUSTED if none is left
    */
   spend(): void {
     if (!this.withdraw())

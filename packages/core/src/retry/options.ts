@@ -51,9 +51,9 @@ export const JITTER_TYPES = [
 
 /** The outcome of an attempt, as `retryIf` gets it. */
 export interface Outcome {
-  /** The returned value; absent where the attempt threw. */
+  /** The returned value; absent if the attempt threw. */
   value?: unknown
-  /** The thrown error; absent where the attempt returned. */
+  /** The thrown error; absent if the attempt returned. */
   error?: unknown
   /** The number of the attempt, 1 for the first. */
   attempt: number
@@ -65,7 +65,7 @@ export interface RetryOptions {
   maxAttempts?: number | undefined
   /** How the delay grows from one retry to the next. @defaultValue 'exponential' */
   backoffType?: Backoff | undefined
-  /** The delay before the first retry. @defaultValue 1000, or `maxDelay` where that is less */
+  /** The delay before the first retry. @defaultValue 1000, or `maxDelay` if that is less */
   baseDelay?: Duration | undefined
   /** The factor of exponential growth. @defaultValue 2 */
   multiplier?: number | undefined
@@ -104,7 +104,7 @@ export interface FetchRetryOptions extends RetryOptions {
   idempotencyKey?: boolean | undefined
   /**
    * Statuses from 400 to 599 with which the server reports that it did not process the request: after them any method is
-   * retried. `abortOn` takes precedence, and `retryOn` or `retryStatusCodes`, where given, must include the error.
+   * retried. `abortOn` takes precedence, and `retryOn` or `retryStatusCodes`, if given, must include the error.
    * @defaultValue none
    */
   notProcessedStatuses?: readonly number[] | undefined

@@ -1,7 +1,7 @@
 import { readCauseChain } from '../classify/cause-chain.js'
 import type { StopReason } from '../retry/decide.js'
 
-/** The record of one attempt, kept where the call failed at least once. */
+/** The record of one attempt, kept if the call failed at least once. */
 export interface AttemptRecord {
   /** The number of the attempt, 1 for the first. */
   readonly number: number
@@ -14,13 +14,13 @@ export interface AttemptRecord {
    * include the time between these calls, within one turn of the event loop.
    */
   readonly duration: number
-  /** The outcome: `timeout` for any failure of that kind, `circuit_open` where the attempt was rejected before it started. */
+  /** The outcome: `timeout` for any failure of that kind, `circuit_open` if the attempt was rejected before it started. */
   readonly outcome: 'success' | 'failure' | 'timeout' | 'circuit_open'
   /** The error that the attempt threw. */
   readonly error?: unknown
   /** The pool member that the attempt was sent to. */
   readonly memberId?: string
-  /** The HTTP status of the outcome, where there is one. */
+  /** The HTTP status of the outcome, if there is one. */
   readonly statusCode?: number
   /** The fields that the function passed to `note`. */
   readonly context?: object
@@ -30,7 +30,7 @@ export interface AttemptRecord {
 export interface Session {
   /** The guard's name. */
   readonly operation?: string
-  /** The attempts in order; empty where the call was aborted before the first. */
+  /** The attempts in order; empty if the call was aborted before the first. */
   readonly attempts: AttemptRecord[]
   /** Always false: only calls that failed have a session. */
   readonly success: boolean
@@ -125,8 +125,8 @@ export function innerSessions(error: unknown, guard: object, since: number): rea
 /**
  * Returns the session of the call that ended with this error, with all its attempts; undefined for an error that no guard
  * threw, and for a thrown value that is not an object. The error itself is not changed. With nested guards it is the session
- * of the outermost guard, and sessions of inner guards are under `inner`, also where their errors are causes of the thrown
- * error. Where two calls threw the same object, it is the session of the later call. A call inside another call of the same
+ * of the outermost guard, and sessions of inner guards are under `inner`, even if their errors are causes of the thrown
+ * error. If two calls threw the same object, it is the session of the later call. A call inside another call of the same
  * guard is not listed, because it cannot be distinguished from a parallel call.
  *
  * @example

@@ -11,7 +11,7 @@ import { type CommitProgress, runTransaction } from './transaction.js'
  * fails it rolls back and, if the error is transient, retries the whole transaction on another connection. By default it
  * retries like the preset `postgres`. A broken connection is closed and not returned to the pool.
  *
- * A transaction whose COMMIT was sent and not answered may have been committed: it is not retried but fails with
+ * If COMMIT was sent and no response was received, the transaction may have been committed: it is not retried but fails with
  * COMMIT_UNKNOWN, unless `retryUnknownCommit` declares that it can safely run twice.
  *
  * @throws INVALID_OPTIONS that lists all problems of the options

@@ -32,7 +32,7 @@ export interface WatchOptions {
 
 /** A watched file of proxies. */
 export interface ProxyFileWatcher {
-  /** Reads the file now. Rejects where it cannot be read; the members do not change then. */
+  /** Reads the file now. Rejects if it cannot be read; the members do not change then. */
   reload(): Promise<ProxyFileChanges>
   /** Stops watching. The members stay in the pool. */
   close(): void
@@ -53,7 +53,7 @@ const memberFingerprint = ({ value, ...rest }: Member<ProxyUpstream>): unknown[]
  * are replaced. Other members of the pool do not change. The folder is watched, so that a file that is renamed over the old
  * one is noticed; watching does not keep the process alive. A version that cannot be read changes nothing.
  *
- * @throws INVALID_OPTIONS where the file is not valid, and the error of the file system where it cannot be read
+ * @throws INVALID_OPTIONS if the file is not valid, and the error of the file system if it cannot be read
  *
  * @example
  * ```ts

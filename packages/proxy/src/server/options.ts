@@ -35,7 +35,7 @@ export interface ProxyCall {
   readonly host: string
   /** The value of the header `x-holdfast-policy`. */
   readonly policy: string | undefined
-  /** The name of the user, without parameters, where there are users. */
+  /** The name of the user, without parameters, if there are users. */
   readonly user: string | undefined
   /** The parameters of the user name. */
   readonly context: ProxyContext

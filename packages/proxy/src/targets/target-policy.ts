@@ -89,7 +89,7 @@ export class TargetPolicy {
   }
 
   /**
-   * Whether a host, as normalized by the URL parser, is allowed; a promise where it has to be resolved first. A name that
+   * Whether a host, as normalized by the URL parser, is allowed; a promise if it has to be resolved first. A name that
    * does not resolve is allowed: an upstream proxy may know it, and without one the connection fails.
    */
   allows(hostname: string): boolean | Promise<boolean> {
@@ -107,7 +107,7 @@ export class TargetPolicy {
   }
 
   /**
-   * Resolves the name of a direct connection. It fails where any address is private, so that the result of DNS cannot change
+   * Resolves the name of a direct connection. It fails if any address is private, so that the result of DNS cannot change
    * between the check and the connection.
    */
   readonly lookup: LookupFunction = (hostname, options, onResolved) => {

@@ -47,9 +47,9 @@ export interface ConfigurationDependencies {
   apply(): void
 }
 
-/** The configuration in force: its file or object, the changes made through the API, and their history. */
+/** The active configuration: its file or object, the changes made through the API, and their history. */
 export class Configuration {
-  /** The policies in force. */
+  /** The active policies. */
   readonly policies: PolicyService
   private readonly deps: ConfigurationDependencies
   private readonly activeConfig: ActiveConfig
@@ -102,13 +102,13 @@ export class Configuration {
     return this.deps.source.file
   }
 
-  /** The warnings about the configuration in force. */
+  /** The warnings about the active configuration. */
   get warnings(): readonly Problem[] {
     return this.activeConfig.loaded.warnings.map(describeProblem)
   }
 
   /**
-   * Whether the configuration in force differs from the file, because a part of the file or of the API's changes cannot be
+   * Whether the active configuration differs from the file, because a part of the file or of the API's changes cannot be
    * used.
    */
   get degraded(): boolean {
@@ -137,7 +137,7 @@ export class Configuration {
    * Reads the file again and applies it completely or not at all. Returns the outcome. A configuration that was passed as
    * an object does not change.
    *
-   * @throws CONFIG_INVALID that lists all problems; the previous configuration stays in force
+   * @throws CONFIG_INVALID that lists all problems; the previous configuration stays active
    */
   reload(actor?: Actor): Promise<Reloaded> {
     return this.runChange(actor, (by) => this.fileReload.reload(by))
@@ -189,7 +189,7 @@ export class Configuration {
   }
 
   /**
-   * When a policy was last changed; the start of this process where that is not known.
+   * When a policy was last changed; the start of this process if that is not known.
    *
    * @throws POLICY_NOT_FOUND
    */

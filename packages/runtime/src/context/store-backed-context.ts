@@ -122,7 +122,7 @@ export class StoreBackedContext implements RuntimeContext {
     if (change.after !== undefined) record.after = this.redact(change.after)
     this.audits.add(record)
     // The record is stored before the caller continues. While the store is unavailable it stays in the outbox, and the
-    // change remains in force.
+    // change remains active.
     await this.audits.flush()
   }
 

@@ -120,7 +120,7 @@ export class DeadLetters {
   }
 
   /**
-   * Returns one entry; undefined where it does not exist. @throws CONFIG_INVALID where the key of its payload is not
+   * Returns one entry; undefined if it does not exist. @throws CONFIG_INVALID if the key of its payload is not
    * configured
    */
   async get(id: string): Promise<DeadLetter | undefined> {
@@ -137,7 +137,7 @@ export class DeadLetters {
 
   /**
    * Replays one pending or failed entry now, and returns it afterwards: `completed`, or `failed` with a longer history. A
-   * completed entry is returned unchanged. Where this process has no handler, the request is stored for `work()` in another
+   * completed entry is returned unchanged. If this process has no handler, the request is stored for `work()` in another
    * process.
    *
    * @throws DEAD_LETTER_NOT_FOUND, DEAD_LETTER_LEASED while another process replays it, CANCELLED by `close`

@@ -11,7 +11,7 @@ export interface WorkOptions {
   /** The number of concurrent replays. @defaultValue 4 */
   concurrency?: number | undefined
   /**
-   * Milliseconds between two polls of the queue; ten times as many where the store notifies of requests. @defaultValue 1000
+   * Milliseconds between two polls of the queue; ten times as many if the store notifies of requests. @defaultValue 1000
    */
   interval?: number | undefined
   /** Ends the work when aborted, after the active replays. */

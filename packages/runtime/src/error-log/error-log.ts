@@ -26,7 +26,7 @@ export interface ErrorCounts {
 
 const formatError = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
-/** Writes error records to the store, and to files where a folder is configured. No call waits for it. */
+/** Writes error records to the store, and to files if a folder is configured. No call waits for it. */
 export class ErrorLog {
   private readonly runtime: RuntimeContext
   private readonly options: () => ErrorLogOptions

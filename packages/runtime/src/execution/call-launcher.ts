@@ -36,7 +36,7 @@ export interface CallLauncherParts {
   onBreakerChanged(event: BreakerEvent, name: string): void
 }
 
-/** Starts calls under the configuration that is in force at that moment. */
+/** Starts calls under the configuration that is active at that moment. */
 export class CallLauncher {
   private readonly parts: CallLauncherParts
   private compiler: OperationCompiler
@@ -104,7 +104,7 @@ export class CallLauncher {
       : new RuntimeCall(observers, operation, fn, options).start()
   }
 
-  /** Creates a guard that passes its calls to `run`; each uses the configuration that is in force when it starts. */
+  /** Creates a guard that passes its calls to `run`; each uses the configuration that is active when it starts. */
   guard(operation: string, run: Run, callOptions: CallOptions<unknown> | undefined): Guard {
     const { guardEvents } = this.parts
     checkOperation(operation)

@@ -54,7 +54,7 @@ export class Fleet {
     })
   }
 
-  /** Joins the fleet that the configuration names; returns undefined where it names none. @throws INVALID_OPTIONS */
+  /** Joins the fleet that the configuration names; returns undefined if it names none. @throws INVALID_OPTIONS */
   static async join(parts: FleetParts): Promise<Fleet | undefined> {
     const { runtime, config, localNode } = parts
     const { shared: url, node = {} } = config()

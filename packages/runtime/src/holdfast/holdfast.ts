@@ -70,7 +70,7 @@ function defaultStoreError(url: string, error: unknown): unknown {
  * ```
  */
 export class Holdfast {
-  /** The policies in force. */
+  /** The active policies. */
   readonly policies: Configuration['policies']
   /** The breakers of policies, services and pool members. */
   readonly breakers: Breakers
@@ -91,7 +91,7 @@ export class Holdfast {
   readonly deadLetters: DeadLetters
   /** The pools of the configuration. */
   readonly pools: PoolService
-  /** The configuration in force. */
+  /** The active configuration. */
   readonly config: Configuration
   /** The store of all records. */
   readonly store: Store
@@ -171,7 +171,7 @@ export class Holdfast {
     this.pools = new Pools(runtime, config, pools)
   }
 
-  /** The fleet that this process belongs to, where the configuration has `shared`. */
+  /** The fleet that this process belongs to, if the configuration has `shared`. */
   get fleet(): Fleet | undefined {
     return this.container.fleet
   }
@@ -191,7 +191,7 @@ export class Holdfast {
   }
 
   /**
-   * Creates a guard whose calls use the configuration that is in force when they start. `options` apply to all of its
+   * Creates a guard whose calls use the configuration that is active when they start. `options` apply to all of its
    * calls.
    */
   guard<F = never>(operation: string, options?: CallOptions<F>): Guard<Attempt, F> {
@@ -207,7 +207,7 @@ export class Holdfast {
     return this.config.overrides(method)
   }
 
-  /** Calls `changed` when another configuration comes into force, until the returned function is called. */
+  /** Calls `changed` when another configuration becomes active, until the returned function is called. */
   follow(changed: () => void): () => void {
     return this.container.runtime.bus.on('config_reloaded', changed)
   }

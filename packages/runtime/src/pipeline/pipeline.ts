@@ -24,7 +24,7 @@ export interface PipelineOptions<I = unknown> {
    * The id of an item. @defaultValue its `id` if it has one, the item itself if it is a string or number, else its index
    */
   itemId?: ((item: I, index: number) => string) | undefined
-  /** The prefix of an item's idempotency keys. Set it where the same item may run twice. @defaultValue a random prefix */
+  /** The prefix of an item's idempotency keys. Set it if the same item may run twice. @defaultValue a random prefix */
   idempotencyKey?: ((item: I, index: number) => string) | undefined
   /** Called after each item. */
   onProgress?: ((progress: PipelineProgress) => void) | undefined
@@ -42,7 +42,7 @@ export interface PipelineItem {
   readonly step?: string
   /** The error of the step that failed. */
   readonly error?: unknown
-  /** The id of its dead letter; absent where it could not be stored. */
+  /** The id of its dead letter; absent if it could not be stored. */
   readonly deadLetterId?: string
 }
 
@@ -88,7 +88,7 @@ export interface PipelineResult {
  */
 export interface Pipeline {
   /**
-   * Runs items through the steps. Rejects only where the source of items fails, after the active items have ended.
+   * Runs items through the steps. Rejects only if the source of items fails, after the active items have ended.
    *
    * @throws INVALID_OPTIONS
    */

@@ -12,7 +12,7 @@ export interface StepContext {
   readonly attempt: number
   /** Aborted when a deadline passes or the pipeline is stopped. */
   readonly signal: AbortSignal
-  /** The pool member of this attempt, where the step has a pool. */
+  /** The pool member of this attempt, if the step has a pool. */
   readonly member: Attempt['member']
   /**
    * The same for every attempt at this step of this item, including replays. Pass it to targets that support idempotency

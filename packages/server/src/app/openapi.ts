@@ -14,7 +14,7 @@ const TAGS: readonly (readonly [string, string])[] = [
   ['sessions', 'Calls that failed at least once, with their attempts.'],
   ['events', 'The live event stream.'],
   ['errors', 'Records of failed attempts.'],
-  ['dead letters', 'Payloads of calls that failed for good, kept for a replay.'],
+  ['dead letters', 'Payloads of calls that failed after all retries, stored for a replay.'],
   ['jobs', 'Batch replays that run in the background.'],
   ['pools', 'Pools of proxies or endpoints, and their members.'],
   ['request', 'One HTTP request through a pool.'],
@@ -32,6 +32,10 @@ interface SchemaNode {
   anyOf?: SchemaNode[]
 }
 
+/** The description of a duration without its text form, which only the config file accepts. */
+const withoutText = (description: string): string =>
+  description.replace("In seconds, or a text such as '500ms'.", 'In seconds.')
+
 /** Adds the descriptions of the config file's schema to the fields of policies. */
 function describePolicies(schemas: Record<string, SchemaNode>): void {
   const policy = (jsonSchema() as SchemaNode).properties?.['policies']?.additionalProperties
@@ -39,7 +43,7 @@ function describePolicies(schemas: Record<string, SchemaNode>): void {
     for (const [field, schema] of Object.entries(schemas[name]?.properties ?? {})) {
       const key = policy?.properties?.[field]
       const description = key?.description ?? key?.anyOf?.find((option) => option.description)?.description
-      if (description !== undefined) schema.description ??= description
+      if (description !== undefined) schema.description ??= withoutText(description)
     }
 }
 

@@ -21,7 +21,7 @@ policies:
   search: { name: Search, max_attempts: 3, base_delay: 0.2, max_delay: 2, max_retry_after: 5, budget: { ratio: 0.5, reserve_per_second: 2, window: 10 } }
   # Requests through unreliable proxies: the next proxy is tried at once.
   crawl: { name: Crawl, max_attempts: 5, base_delay: 0.05, max_delay: 0.5, attempt_timeout: 3 }
-  # The steps of a pipeline, whose last step sometimes fails for good.
+  # The steps of a pipeline, whose last step sometimes fails after all retries.
   pipeline: { name: Pipeline, max_attempts: 2, base_delay: 0.1, max_delay: 1 }
 
 circuit_breakers:

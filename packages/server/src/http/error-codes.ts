@@ -117,7 +117,7 @@ export const LIBRARY_ERRORS = {
   },
   COMMIT_UNKNOWN: {
     status: 503,
-    meaning: '`withTransaction` sent COMMIT and got no answer.',
+    meaning: '`withTransaction` sent COMMIT and received no response.',
     action:
       'Find out whether the transaction was committed, or make it repeatable and set `retryUnknownCommit`.',
   },
@@ -135,7 +135,7 @@ export const LIBRARY_ERRORS = {
   POOL_UNAVAILABLE: {
     status: 503,
     meaning: 'No member of the pool was available for the first attempt of a call.',
-    action: 'Retry after `retryAfter` where it is set, or add members.',
+    action: 'Retry after `retryAfter` if it is set, or add members.',
   },
   RETRY_BUDGET_EXHAUSTED: {
     status: 503,
@@ -196,6 +196,6 @@ export const STATUS_DESCRIPTIONS: Readonly<Record<ErrorStatus, string>> = {
   429: 'Too many requests; Retry-After gives the time to wait.',
   500: 'Unexpected error; the log of the server has it under the request id.',
   502: 'The target of the request failed.',
-  503: 'Not possible at the moment; Retry-After gives the time to wait, where it is known.',
+  503: 'Not possible at the moment; Retry-After gives the time to wait, if it is known.',
   504: 'The operation timed out.',
 }

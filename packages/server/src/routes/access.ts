@@ -4,7 +4,7 @@ import type { Routes } from './routes.js'
 
 const accessSchema = z
   .object({
-    name: z.string().describe('The name of the token; `local` where no token is required.'),
+    name: z.string().describe('The name of the token; `local` if no token is required.'),
     role: z.enum(ROLES).describe('The role of the caller.'),
     token: z.boolean().describe('Whether the caller was authenticated by a token.'),
   })

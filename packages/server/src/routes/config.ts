@@ -14,7 +14,7 @@ const explanationSchema = z
   .object({
     operation: z.string().describe('The name of the operation.'),
     subsystem: z.string().nullish().describe('The subsystem of the operation.'),
-    enabled: z.boolean().describe('False where the operation is disabled.'),
+    enabled: z.boolean().describe('False if the operation is disabled.'),
     policies: z
       .array(
         z.object({
@@ -77,7 +77,7 @@ export function addConfigRoutes({ hf, operation }: Routes): void {
   const tag = 'config'
   const currentConfig = async () => ({ body: encodeConfig(hf.config) })
   const answers = {
-    200: { description: 'The configuration in force, without secrets', schema: configSchema },
+    200: { description: 'The active configuration, without secrets', schema: configSchema },
   }
 
   operation(
@@ -87,7 +87,7 @@ export function addConfigRoutes({ hf, operation }: Routes): void {
       id: 'getConfig',
       tag,
       role: 'viewer',
-      summary: 'The configuration in force, without secrets',
+      summary: 'The active configuration, without secrets',
       answers,
     },
     currentConfig,

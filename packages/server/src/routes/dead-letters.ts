@@ -39,7 +39,7 @@ const batchSchema = z
   .strictObject({
     operation: optionalWord('Only dead letters of this operation.'),
     limit: z.int().min(1).max(1_000_000).optional().describe('The maximum number of replays.'),
-    concurrency: z.int().min(1).max(100).optional().describe('The number of replays at a time.'),
+    concurrency: z.int().min(1).max(100).optional().describe('The number of concurrent replays. Default: 4.'),
     rate: z.number().gt(0).max(100_000).optional().describe('The maximum number of replays per second.'),
     retry_failed: z
       .boolean()

@@ -60,7 +60,7 @@ const answerSchema = z
     approximate: z
       .boolean()
       .optional()
-      .describe('True where these fields cannot express the policy, and the nearest values are returned.'),
+      .describe('True if these fields cannot express the policy, and the nearest values are returned.'),
   })
   .meta({ id: 'RetryPolicyView' })
 
@@ -145,7 +145,7 @@ export function addDefaultPolicyRoutes({ hf, operation }: Routes): void {
       role: 'viewer',
       summary: 'The default policy with the fields of a proxy rotator',
       description:
-        'Where these fields cannot express the policy, the nearest values are returned and `approximate` is true. ' +
+        'If these fields cannot express the policy, the nearest values are returned and `approximate` is true. ' +
         'Requires the role viewer.',
       headers: knownTag,
       answers: { 200: { description: 'The default policy', schema: answerSchema }, ...NOT_MODIFIED },
@@ -162,7 +162,7 @@ export function addDefaultPolicyRoutes({ hf, operation }: Routes): void {
       method: 'put',
       id: 'putDefaultPolicy',
       role: 'admin',
-      summary: 'Changes the default policy; it is in force at once and stored',
+      summary: 'Changes the default policy; the change applies immediately and is stored',
       description:
         'Fields that are left out get the defaults of this schema; `updated_at` and `approximate` are ignored. A `base_delay` above `max_backoff_delay` is reduced to it, as ' +
         'every delay is. Requires the role admin.',

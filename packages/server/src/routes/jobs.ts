@@ -12,7 +12,7 @@ export const jobSchema = z
     succeeded: z.int().describe('The number of replays that succeeded.'),
     failed: z.int().describe('The number of replays that failed.'),
     skipped: z.int().describe('The number of dead letters that were not replayed.'),
-    total: z.int().nullish().describe('The number of dead letters to replay, where it is known.'),
+    total: z.int().nullish().describe('The number of dead letters to replay, if it is known.'),
     started_at: z.iso.datetime().describe('When the job started.'),
     ended_at: z.iso.datetime().nullish().describe('When the job ended.'),
     message: z.string().nullish().describe('Why the job failed.'),

@@ -96,7 +96,7 @@ export function addPolicyRoutes({ hf, operation }: Routes): void {
       method: 'put',
       id: 'putPolicy',
       role: 'admin',
-      summary: 'Creates or replaces a policy; it is in force at once and stored',
+      summary: 'Creates or replaces a policy; the change applies immediately and is stored',
       description:
         'Replaces an earlier PUT: fields that are left out come from the file, its defaults and the built-in defaults. ' +
         'The resulting values are checked together. If-Match with an ETag prevents lost updates; If-None-Match: * only ' +

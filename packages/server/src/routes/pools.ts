@@ -20,7 +20,7 @@ const poolSchema = z
 const memberSchema = z
   .object({
     id: z.string().describe('The id of the member.'),
-    url: z.string().nullish().describe('The URL without credentials; absent where it could contain some.'),
+    url: z.string().nullish().describe('The URL without credentials; absent if it could contain some.'),
     weight: z.number().describe('The relative frequency with which the member is selected.'),
     region: z.string().nullish().describe('The region of the member.'),
     cost: z.number().nullish().describe('The cost of a call through the member.'),

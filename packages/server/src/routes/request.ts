@@ -76,7 +76,7 @@ const responseSchema = z
     headers: z.record(z.string(), z.string()).describe('The headers of the response.'),
     body: z.string().describe('The body of the response.'),
     body_encoding: z.enum(['base64']).optional().describe('The encoding of a body that is not UTF-8.'),
-    truncated: z.boolean().optional().describe('True where the body was cut off.'),
+    truncated: z.boolean().optional().describe('True if the body was cut off.'),
     attempts: z.array(recordSchemas.attempt).describe('All attempts.'),
   })
   .meta({ id: 'ProxiedResponse' })

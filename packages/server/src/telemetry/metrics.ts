@@ -49,7 +49,7 @@ export const METRICS = {
   },
   holdfast_pool_open_ratio: {
     type: 'gauge',
-    help: 'The share of a pool whose breakers are open or half open.',
+    help: 'The fraction of the members of a pool whose breakers are open or half open.',
     labels: ['pool'],
   },
   holdfast_dead_letters: {
@@ -74,7 +74,7 @@ export const METRICS = {
   },
   holdfast_config_reloads_total: {
     type: 'counter',
-    help: 'Changes of the configuration that were applied (taken) or rejected (rejected).',
+    help: 'Changes of the configuration by result: taken (applied) or rejected.',
     labels: ['result'],
   },
   holdfast_events_dropped_total: {
@@ -89,7 +89,7 @@ export const METRICS = {
   },
   holdfast_shared_state_losses_total: {
     type: 'counter',
-    help: 'Times that the connection to the shared state was lost.',
+    help: 'The number of times that the connection to the shared state was lost.',
     labels: [],
   },
   holdfast_shared_state_commands_total: {

@@ -38,7 +38,10 @@ const STRATEGY_FACTORIES = {
   cost: ({ slotTable }: StrategyContext) => new CostStrategy(slotTable),
 } satisfies Record<string, (context: StrategyContext) => SelectionStrategy>
 
-/** The names of the built-in selection strategies. */
+/**
+ * The name of a built-in selection strategy: `round_robin`, `random`, `weighted`, `least_used`, `least_latency`, `score`,
+ * `sticky`, `region` or `cost`.
+ */
 export type StrategyName = keyof typeof STRATEGY_FACTORIES
 
 export const STRATEGY_NAMES = Object.keys(STRATEGY_FACTORIES) as [StrategyName, ...StrategyName[]]

@@ -183,7 +183,8 @@ function AllDeadLetters() {
         of={list}
         empty={
           <EmptyState title="No dead letters">
-            A call with a <code>payload</code> that fails for good is listed here until it is replayed.
+            A call with a <code>payload</code> that fails after all retries is listed here until it is
+            replayed.
             {status === undefined && (stats.data?.by_status.completed ?? 0) > 0 && (
               <>
                 {' '}

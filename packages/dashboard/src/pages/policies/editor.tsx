@@ -81,7 +81,7 @@ function PolicyForm({ found, fresh, onSaved }: { found: LoadedPolicy; fresh: boo
       title: fresh ? `Create ${policy.id}?` : `Save ${policy.id}?`,
       text: (
         <>
-          <p>The policy is in force at once.</p>
+          <p>The change applies immediately.</p>
           <PolicyDiff of={changes} label="Changes to save" />
         </>
       ),

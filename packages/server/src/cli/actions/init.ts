@@ -58,7 +58,7 @@ circuit_breakers:
 subsystem_mappings:
   orders: { save: { timeout: fetch, default: default } }
 ${proxies ? POOL_SECTION : ''}
-# Payloads of calls that failed for good are kept for a replay.
+# Payloads of calls that failed after all retries are stored for a replay.
 dead_letters: { max_entries: 100000, max_age: 30d }
 
 # The store of records: sqlite:FILE, files:DIR or memory. Paths are relative to this file.

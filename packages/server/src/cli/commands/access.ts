@@ -8,7 +8,7 @@ export function addAccess(root: Command, runAction: RunAction): void {
   const load = () => import('../actions/token.js')
   const token = root
     .command('token')
-    .description('create, list and revoke tokens of the server; works on the store of the config file')
+    .description('create, list and revoke tokens of the server; uses the store of the config file')
   withExamples(token, 'holdfast token create grafana --role viewer', 'holdfast token revoke grafana')
   token
     .command('create')
@@ -25,8 +25,8 @@ export function addAccess(root: Command, runAction: RunAction): void {
     .action(() => runAction(async (context) => (await load()).listTokensCommand(context)))
   token
     .command('revoke')
-    .description('revoke a token at once')
-    .argument('<name>')
+    .description('revoke a token immediately')
+    .argument('<name>', 'the name of the token')
     .addOption(reasonOption())
     .action((name: string, options: { reason?: string }) =>
       runAction(async (context) => (await load()).revokeTokenCommand(context, name, options)),
@@ -40,7 +40,7 @@ export function addAccess(root: Command, runAction: RunAction): void {
     root
       .command('completion')
       .description('print a shell completion script')
-      .argument('<shell>', 'bash, zsh or fish')
+      .argument('<shell>', 'the shell: bash, zsh or fish')
       .action((shell: string) =>
         runAction(async (context) =>
           (await import('../actions/completion.js')).printCompletion(context, root, shell),

@@ -21,7 +21,7 @@ export function addConfig(root: Command, runAction: RunAction): void {
     root
       .command('check')
       .description('check a config file and print its problems with line and column')
-      .argument('[file]', 'the file; - reads standard input')
+      .argument('[file]', 'the file (default: the file of --config); - reads standard input')
       .action((file: string | undefined) =>
         runAction(async (context) => {
           await import('../actions/disable-zod-jit.js')
@@ -93,7 +93,7 @@ function addChanges(root: Command, runAction: RunAction): void {
   withExamples(
     config,
     'holdfast config diff --url http://127.0.0.1:8000',
-    'holdfast config rollback 3 --reason "too eager"',
+    'holdfast config rollback 3 --reason "too many retries"',
   )
   config
     .command('reload')
@@ -118,8 +118,8 @@ function addChanges(root: Command, runAction: RunAction): void {
     )
   config
     .command('rollback')
-    .description('restore an earlier version of these changes')
-    .argument('<version>', 'a version of config history', parseInteger(0))
+    .description('restore an earlier version of the changes made through the API')
+    .argument('<version>', 'a version that config history lists; 0 for none of the changes', parseInteger(0))
     .addOption(reasonOption())
     .action((version: number, options: { reason?: string }) =>
       runAction(async (context) => (await load()).rollbackConfig(context, version, options)),
@@ -142,8 +142,8 @@ function addChanges(root: Command, runAction: RunAction): void {
     reload: ['holdfast config reload --url http://127.0.0.1:8000'],
     diff: ['holdfast config diff --url http://127.0.0.1:8000', 'holdfast config diff prod.yaml'],
     history: ['holdfast config history --limit 10'],
-    rollback: ['holdfast config rollback 3 --reason "too eager"', 'holdfast config rollback 0'],
-    export: ['holdfast config export --out in-force.yaml', 'holdfast config export --json | jq .policies'],
-    clear: ['holdfast config clear --reason "the file has it now"'],
+    rollback: ['holdfast config rollback 3 --reason "too many retries"', 'holdfast config rollback 0'],
+    export: ['holdfast config export --out active.yaml', 'holdfast config export --json | jq .policies'],
+    clear: ['holdfast config clear --reason "the file contains the change now"'],
   })
 }

@@ -9,12 +9,10 @@ const withEntryOptions = (command: Command): Command =>
   command
     .option('--operation <name>', 'only dead letters of this operation')
     .addOption(
-      repeatable('--status <status>', 'pending, replaying, completed or failed').choices([
-        'pending',
-        'replaying',
-        'completed',
-        'failed',
-      ]),
+      repeatable(
+        '--status <status>',
+        'only dead letters with this status: pending, replaying, completed or failed',
+      ).choices(['pending', 'replaying', 'completed', 'failed']),
     )
     .option('--item <id>', 'only dead letters of this item')
     .option('--older-than <age>', 'only dead letters older than this: 30m, 12h, 7d')
@@ -25,7 +23,7 @@ export function addDeadLetters(root: Command, runAction: RunAction): void {
   const group = root
     .command('dead-letters')
     .alias('dlq')
-    .description('list, replay and delete the stored payloads of calls that failed for good')
+    .description('list, replay and delete the stored payloads of calls that failed after all retries')
   withExamples(
     group,
     'holdfast dlq list --status failed',
@@ -41,7 +39,7 @@ export function addDeadLetters(root: Command, runAction: RunAction): void {
   group
     .command('show')
     .description('show one dead letter with its payload and its history')
-    .argument('<id>')
+    .argument('<id>', 'the id of the dead letter')
     .action((id: string) => runAction(async (context) => (await load()).showEntry(context, id)))
   group
     .command('replay')
@@ -50,12 +48,20 @@ export function addDeadLetters(root: Command, runAction: RunAction): void {
     )
     .argument('[id]', 'the dead letter to replay')
     .option('--operation <name>', 'only dead letters of this operation')
-    .addOption(new Option('-n, --limit <n>', 'the maximum number of replays').argParser(parseInteger(1)))
     .addOption(
-      new Option('--concurrency <n>', 'the number of replays at a time').argParser(parseInteger(1, 100)),
+      new Option('-n, --limit <n>', 'the maximum number of replays (default: all)').argParser(
+        parseInteger(1),
+      ),
     )
     .addOption(
-      new Option('--rate <n>', 'the maximum number of replays per second').argParser(parsePositiveNumber),
+      new Option('--concurrency <n>', 'the number of concurrent replays (default: 4)').argParser(
+        parseInteger(1, 100),
+      ),
+    )
+    .addOption(
+      new Option('--rate <n>', 'the maximum number of replays per second (default: no limit)').argParser(
+        parsePositiveNumber,
+      ),
     )
     .option('--retry-failed', 'also replay dead letters whose last replay failed')
     .addOption(reasonOption())

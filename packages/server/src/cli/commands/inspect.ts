@@ -10,7 +10,7 @@ export function addInspect(root: Command, runAction: RunAction): void {
   const load = () => import('../actions/breakers.js')
   const breakers = root
     .command('breakers')
-    .description('show circuit breakers: live with --url, else the states in the store')
+    .description('show circuit breakers: live with --url, otherwise the states in the store')
     .addOption(
       new Option('--state <state>', 'only breakers in this state').choices(['closed', 'open', 'half_open']),
     )
@@ -29,26 +29,28 @@ export function addInspect(root: Command, runAction: RunAction): void {
     breakers,
     'holdfast breakers --url http://127.0.0.1:8000 --watch',
     'holdfast breakers --state open --json',
-    'holdfast breakers reset service:notion --reason "it is back"',
+    'holdfast breakers reset service:notion --reason "the service is available again"',
   )
   for (const verb of ['reset', 'trip'] as const)
     breakers
       .command(verb)
       .description(verb === 'reset' ? 'close a breaker and clear its failures' : 'open a breaker')
-      .argument('<id>', 'policy:ID, service:NAME or pool:POOL:MEMBER')
+      .argument('<id>', 'the id of the breaker: policy:ID, service:NAME or pool:POOL:MEMBER')
       .addOption(reasonOption())
       .action((id: string, options: { reason?: string }) =>
         runAction(async (context) => (await load()).changeBreaker(context, verb, id, options)),
       )
   addExamples(breakers, {
-    reset: ['holdfast breakers reset service:notion --url http://127.0.0.1:8000 --reason "it is back"'],
+    reset: [
+      'holdfast breakers reset service:notion --url http://127.0.0.1:8000 --reason "the service is available again"',
+    ],
     trip: ['holdfast breakers trip pool:proxies:p1 --url http://127.0.0.1:8000'],
   })
   const sessions = root
     .command('sessions')
     .description('list calls with at least one failed attempt, newest first')
     .option('--active', 'only running calls; requires --url')
-    .option('--failed', 'only calls that failed for good')
+    .option('--failed', 'only calls that ended without success')
     .option('--operation <name>', 'only calls of this operation')
     .option('--correlation <id>', 'only calls with this correlation id')
     .addOption(limitOption())
@@ -63,7 +65,7 @@ export function addInspect(root: Command, runAction: RunAction): void {
   sessions
     .command('show')
     .description('show one session with all its attempts')
-    .argument('<id>')
+    .argument('<id>', 'the id of the session')
     .action((id: string) =>
       runAction(async (context) => (await import('../actions/sessions.js')).showSession(context, id)),
     )

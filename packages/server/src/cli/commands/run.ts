@@ -13,7 +13,7 @@ export function addRun(root: Command, runAction: RunAction): void {
         'run the server with the dashboard, and the forward proxy if the config has one, until Ctrl-C',
       )
       .option('--demo', 'start demo services and traffic; data is stored in ./data')
-      .option('--host <address>', 'the address to listen on; any but loopback requires a token')
+      .option('--host <address>', 'the address to listen on; an address other than loopback requires a token')
       .option('-p, --port <port>', 'the port; 0 selects a free one', parseInteger(0, 65_535))
       .option('--proxy-port <port>', 'the port of the forward proxy', parseInteger(0, 65_535))
       .action((options: ServeCommandOptions) =>
@@ -27,7 +27,7 @@ export function addRun(root: Command, runAction: RunAction): void {
     root
       .command('proxy')
       .description('run only the forward proxy, until Ctrl-C')
-      .option('--host <address>', 'the address to listen on; any but loopback requires users')
+      .option('--host <address>', 'the address to listen on; an address other than loopback requires users')
       .option('-p, --port <port>', 'the port; 0 selects a free one', parseInteger(0, 65_535))
       .option('--pool <id>', 'the pool of proxies')
       .action((options: { host?: string; port?: number; pool?: string }) =>
@@ -44,8 +44,8 @@ export function addRun(root: Command, runAction: RunAction): void {
       .option('-X, --method <method>', 'the method (default: GET, or POST with --data)')
       .addOption(repeatable('-H, --header <line>', 'a header').default([]))
       .option('-d, --data <text>', 'the body')
-      .option('--pool <id>', 'the pool to send it through')
-      .option('--policy <id>', 'the policy (default: that of the pool)')
+      .option('--pool <id>', 'the pool to send the request through (default: none)')
+      .option('--policy <id>', 'the policy (default: the policy of the pool, otherwise the policy default)')
       .option('-i, --include', 'print the status and the headers before the body')
       .action((url: string, options: RequestCommandOptions) =>
         runAction(async (context) =>
