@@ -20,7 +20,7 @@ export type {
   RetryScheduledEvent,
   SucceededEvent,
 } from './execution/events.js'
-export type { CallOptions } from './execution/execution.js'
+export type { CallOptions, Executed } from './execution/execution.js'
 export type { FallbackInfo } from './fallback/fallback.js'
 export type { BreakerChangedEvent, GuardEvent } from './guard/events.js'
 export { type Guard, guard, type RunOptions } from './guard/guard.js'
@@ -41,6 +41,6 @@ export type { Chooser } from './pool/strategies/function.js'
 export type { StrategyName } from './pool/strategies/index.js'
 export { RetryBudget, type RetryBudgetOptions } from './retry/budget.js'
 export type { StopReason } from './retry/decide.js'
-export type { Backoff, FetchRetryOptions, Jitter, Outcome, RetryOptions } from './retry/options.js'
+export type { Backoff, FetchRetryOptions, Jitter, Outcome, RetryInfo, RetryOptions } from './retry/options.js'
 export { stopRetrying } from './retry/stop-retrying.js'
 export { type AttemptRecord, type Session, sessionOf } from './session/session.js'

@@ -69,7 +69,14 @@ export interface PolicyPart {
 }
 
 /** The retry options that a policy does not have, or has under another name: functions, and settings of one request. */
-type OtherOption = 'retryOn' | 'abortOn' | 'retryIf' | 'idempotencyKey' | 'notProcessedStatuses'
+type OtherOption =
+  | 'retryOn'
+  | 'abortOn'
+  | 'retryIf'
+  | 'beforeRetry'
+  | 'nested'
+  | 'idempotencyKey'
+  | 'notProcessedStatuses'
 
 /** The fields that a policy must have because the core has the option. */
 type CoreFields = {

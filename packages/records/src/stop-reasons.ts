@@ -42,6 +42,14 @@ export const STOP_REASON_INFO = {
     when: 'The last attempt returned a value that `retryIf` retries, and no further attempt was allowed.',
     result: 'The value of the last attempt.',
   },
+  before_retry: {
+    when: 'The function `beforeRetry` threw.',
+    result: 'The error of `beforeRetry`, with that of the last attempt as its cause.',
+  },
+  nested: {
+    when: 'A guard inside the attempt used up its retries, and the policy does not add further ones.',
+    result: 'The error of the last attempt.',
+  },
   cancelled: {
     when: 'The call was cancelled through the API or because the runtime closed.',
     result: '`CANCELLED`.',

@@ -1,4 +1,4 @@
-import type { Attempt, CircuitBreaker, Guard, GuardEvent, RunOptions } from 'holdfast'
+import type { Attempt, CircuitBreaker, Executed, Guard, GuardEvent, RunOptions } from 'holdfast'
 import { formatInstance, INSPECT, type Inspect } from 'holdfast/internal'
 import type { CallOptions, Run } from './api-types.js'
 import { checkFunction, isAbsent } from './call-options.js'
@@ -6,6 +6,12 @@ import { checkFunction, isAbsent } from './call-options.js'
 /** The parts of a guard that follows the configuration. */
 export interface ConfiguredGuardParts {
   run: Run
+  /** Runs a call like `run`, and resolves to its value and its session. */
+  execute<T>(
+    operation: string,
+    fn: (attempt: Attempt) => T | PromiseLike<T>,
+    options?: CallOptions,
+  ): Promise<Executed<T>>
   breaker(): CircuitBreaker | undefined
   /** Adds a listener for the events of the operation's calls. */
   on(listener: (event: GuardEvent) => void): () => void
@@ -34,12 +40,11 @@ export class ConfiguredGuard implements Guard {
   }
 
   run<T>(fn: (attempt: Attempt) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
-    // The type of the guard includes the result type of the fallback.
-    const defaults = this.options as CallOptions | undefined
-    if (options === undefined || defaults === undefined || Object(options) !== options)
-      return this.parts.run(this.name, fn, options === undefined ? defaults : (options as CallOptions))
-    const overrides = Object.entries(options).filter(([name, value]) => !isAbsent(name, value))
-    return this.parts.run(this.name, fn, { ...defaults, ...Object.fromEntries(overrides) })
+    return this.parts.run(this.name, fn, this.mergeOptions(options))
+  }
+
+  execute<T>(fn: (attempt: Attempt) => T | PromiseLike<T>, options?: RunOptions): Promise<Executed<T>> {
+    return this.parts.execute(this.name, fn, this.mergeOptions(options))
   }
 
   wrap<This, Args extends unknown[], R>(
@@ -51,6 +56,16 @@ export class ConfiguredGuard implements Guard {
     return function (this: This, ...args: Args) {
       return guard.run(() => fn.apply(this, args)) as Promise<Awaited<R>>
     }
+  }
+
+  /** The options of the guard, replaced by those of the call. */
+  private mergeOptions(options: RunOptions | undefined): CallOptions | undefined {
+    // The type of the guard includes the result type of the fallback.
+    const defaults = this.options as CallOptions | undefined
+    if (options === undefined || defaults === undefined || Object(options) !== options)
+      return options === undefined ? defaults : (options as CallOptions)
+    const overrides = Object.entries(options).filter(([name, value]) => !isAbsent(name, value))
+    return { ...defaults, ...Object.fromEntries(overrides) }
   }
 
   on(listener: (event: GuardEvent) => void): () => void {

@@ -27,7 +27,7 @@ const parseReset = (value: number, now: WallTime): number | undefined =>
   value < 1e9 ? toWholeMs(value * 1000) : msUntil(value * 1000, now)
 
 /** Returns every value of a header from a `Headers`, a Map or a plain object, with its name in any case. */
-function headerValues(headers: ErrorLike, name: string): unknown[] {
+export function headerValues(headers: ErrorLike, name: string): unknown[] {
   if (headers instanceof Map) return headerValues(Object.fromEntries(headers), name)
   if (typeof headers.get === 'function') return [headers.get(name)].flat()
   return Object.entries(headers).flatMap(([key, value]) => (key.toLowerCase() === name ? value : []))

@@ -2,12 +2,12 @@ import type { AttemptRun } from '../attempt/attempt.js'
 import type { Classification } from '../classify/index.js'
 import { wallOffset } from '../clock.js'
 import type { StopReason } from '../retry/decide.js'
-import { type AttemptRecord, attachSession, innerSessions, type Session } from '../session/session.js'
+import { type AttemptRecord, innerSessions, type Session } from '../session/session.js'
 import type { Executor } from './executor.js'
 
 type Writable<R> = { -readonly [K in keyof R]: R[K] }
 
-/** The records of an execution's attempts. Created with the first failure: an execution that succeeds at once has none. */
+/** The records of an execution's attempts. Created with the first failure, or at the end where a success is recorded too. */
 export class AttemptLog {
   readonly records: AttemptRecord[] = []
   /** When the last attempt ended. */
@@ -52,16 +52,15 @@ export class AttemptLog {
     this.records.push({ number: 1, timestamp, delay: 0, duration: 0, outcome: 'circuit_open', error })
   }
 
-  /** Attaches the session to the error that the execution ends with. */
-  attachSession(executor: Executor, error: unknown, stopped: StopReason): void {
+  /** Creates the session of the execution. */
+  createSession(executor: Executor, stopped: StopReason): Writable<Session> {
     const { records: attempts, inner } = this
     const { name } = executor.settings
+    const success = stopped === 'succeeded'
     const session: Writable<Session> =
-      name === undefined
-        ? { attempts, success: false, stopped }
-        : { operation: name, attempts, success: false, stopped }
+      name === undefined ? { attempts, success, stopped } : { operation: name, attempts, success, stopped }
     if (inner !== undefined) session.inner = inner
-    attachSession(error, session, executor)
+    return session
   }
 
   /** The last error as a `cause` option, also where an unwanted value came after it. */

@@ -10,11 +10,18 @@ import { runFallback } from '../fallback/fallback.js'
 import { HedgedAttempt, type HedgeHost, type HedgeSettings } from '../hedge/hedge.js'
 import type { Member } from '../pool/members/member.js'
 import type { Selection } from '../pool/members/member-pool.js'
+import { RetryPreparation } from '../retry/before-retry.js'
 import { countCall, withdrawRetry } from '../retry/budget.js'
-import { isRetryable, nextDelay, type StopReason, shouldRetryOutcome } from '../retry/decide.js'
+import { isExhausted, isRetryable, nextDelay, type StopReason, shouldRetryOutcome } from '../retry/decide.js'
 import type { CompiledRetryPolicy } from '../retry/options.js'
 import { isStopRetrying, unwrapStopRetrying } from '../retry/stop-retrying.js'
-import { type AttemptRecord, sessionSequence } from '../session/session.js'
+import {
+  type AttemptRecord,
+  attachSession,
+  hasExhaustedSession,
+  type Session,
+  sessionSequence,
+} from '../session/session.js'
 import type { Admission } from './admission.js'
 import { AttemptLog } from './attempt-log.js'
 import { createAttemptTimeoutError, createBulkheadFullError, createTotalTimeoutError } from './errors.js'
@@ -35,6 +42,14 @@ export interface CallOptions {
   signal?: AbortSignal | undefined
   /** Passed to events, the fallback, the breaker's key function and the pool. */
   context?: unknown
+}
+
+/** The value of a call, and its session. */
+export interface Executed<T> {
+  /** The value that the call resolved to. */
+  readonly value: T
+  /** The record of the call with all its attempts. */
+  readonly session: Session
 }
 
 const RESOLVED = Promise.resolve()
@@ -99,6 +114,12 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
   declare private releaseSlot: (() => void) | undefined
   /** The timeouts that replaced the guard's. */
   declare private timeouts: CallTimeouts | undefined
+  /** Whether a success is recorded too, because the caller gets the session of the call. */
+  declare private hasSession: boolean | undefined
+  /** The run of `beforeRetry` that is awaited. */
+  declare private preparation: RetryPreparation | undefined
+  /** Why the execution ended without success. */
+  declare private stopped: StopReason | undefined
 
   constructor(
     executor: Executor,
@@ -172,6 +193,20 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
       else this.acquireSlot(bulkhead)
     }
     return promise
+  }
+
+  /** Starts the execution like {@link start}, and resolves to its value and its session. */
+  startWithSession(): Promise<Executed<T>> {
+    this.hasSession = true
+    return this.start().then((value) => ({ value, session: this.createSession() }))
+  }
+
+  /** The session of an execution that was started by {@link startWithSession} and whose caller gets a value. */
+  createSession(): Session {
+    const { stopped = 'succeeded', threw, executor } = this
+    const session = (this.log ?? new AttemptLog()).createSession(executor, stopped)
+    if (threw && !session.success) session.served = 'fallback'
+    return session
   }
 
   /** Takes over a first attempt that started without an execution. */
@@ -337,7 +372,11 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     const { executor, number } = this
     const { clock } = executor.settings
     const hasJustEnded =
-      number > 0 && number % YIELD_EVERY !== 0 && this.delay === 0 && !executor.hasListeners
+      number > 0 &&
+      number % YIELD_EVERY !== 0 &&
+      this.delay === 0 &&
+      !executor.hasListeners &&
+      this.policy.beforeRetry === undefined
     if (hasJustEnded) return (this.log as AttemptLog).endedAt
     return number === 0 && executor.canShareStartTime ? approximateStartTime(clock) : clock.now()
   }
@@ -363,6 +402,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     if (this.isEnded) return false // a listener aborted the call
     this.recordFailure(threw, result, known)
     if (threw && endedAt !== undefined && endedAt >= this.totalDeadline) return this.stop('deadline')
+    if (!isStopped && this.isNestedFailure(result)) return this.stop('nested')
     if (isStopped || (threw && !this.isRetryAllowed(result, known as Classification, isMemberFault)))
       return this.stop('not_retryable')
     // A rate-limited member gets time to recover while the call is sent to another one.
@@ -391,17 +431,68 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
         delay,
       })
     if (this.isEnded) return false
-    if (delay === 0) {
-      if (number % YIELD_EVERY !== 0) return true
-      void yieldTurn(policy.maxAttempts).then(() => this.startNextAttempt())
-      return false
-    }
+    if (delay === 0 && number % YIELD_EVERY !== 0) {
+      if (policy.beforeRetry === undefined) return true
+      this.prepareRetry()
+    } else if (delay === 0) void yieldTurn(policy.maxAttempts).then(() => this.prepareRetry())
     // The timer is bound to the caller's async context, because a user's clock can fire all its timers from one place.
-    this.timer = clock.setTimer(
-      bindContext(() => this.startNextAttempt()),
-      delay,
-    )
+    else
+      this.timer = clock.setTimer(
+        bindContext(() => this.prepareRetry()),
+        delay,
+      )
     return false
+  }
+
+  /** Starts the next attempt, after `beforeRetry` where there is one. */
+  private prepareRetry(): void {
+    const { policy, executor, totalDeadline, number, delay, context } = this
+    const { clock } = executor.settings
+    this.timer = undefined
+    if (this.isEnded) return
+    if (policy.beforeRetry === undefined) {
+      this.startNextAttempt()
+      return
+    }
+    const now = clock.now()
+    if (now >= totalDeadline) {
+      this.stop('deadline') // the timer of the delay fired late
+      return
+    }
+    const error = this.threw ? this.result : undefined
+    const preparation = new RetryPreparation({ error, attempt: number + 1, delay, context })
+    this.preparation = preparation
+    if (totalDeadline < Infinity)
+      this.timer = clock.setTimer(
+        bindContext(() => this.onPreparationDeadline(preparation)),
+        totalDeadline - now,
+      )
+    preparation.run(policy.beforeRetry).then(
+      () => {
+        if (this.preparation !== preparation) return
+        this.endPreparation()
+        this.startNextAttempt()
+      },
+      (thrown: unknown) => {
+        if (this.preparation !== preparation) return
+        this.endPreparation()
+        this.stopWith(thrown, 'before_retry')
+      },
+    )
+  }
+
+  /** The total deadline passed while `beforeRetry` was running. */
+  private onPreparationDeadline(preparation: RetryPreparation): void {
+    const { name, totalTimeout } = { ...this.executor.settings, ...this.timeouts }
+    const error = createTotalTimeoutError(name, totalTimeout, this.log?.lastError())
+    this.endPreparation()
+    this.stopWith(error, 'deadline')
+    preparation.abort(error)
+  }
+
+  private endPreparation(): void {
+    this.preparation = undefined
+    this.clearTimers()
   }
 
   // Decisions about one outcome
@@ -415,6 +506,16 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
   /** Whether `abortOn` lists the error or value, so that it is not retried. */
   private isAbortOn(result: unknown, known: Classification | undefined): boolean {
     return known !== undefined && this.policy.matchesAbortOn?.(result, known) === true
+  }
+
+  /** Whether a guard or server inside the attempt has used up its retries, and the policy does not add further ones. */
+  private isNestedFailure(result: unknown): boolean {
+    const { policy, executor, members, sequence } = this
+    return (
+      policy.nested === 'stop' &&
+      (hasExhaustedSession(result, executor, sequence) || policy.reportsExhaustion?.(result) === true) &&
+      !members?.hasUntriedMember()
+    )
   }
 
   /** Whether the policy allows a retry after this error, regardless of how many attempts are left. */
@@ -507,10 +608,10 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     this.admission?.recordOutcome(false, value, undefined, undefined)
     if (this.isEnded) return false // a listener aborted the call
     this.release()
-    if (this.hooks !== undefined) {
-      if (this.log !== undefined)
+    if (this.hooks !== undefined || this.hasSession) {
+      if (this.log !== undefined || this.hasSession)
         this.appendRecord(this.run as AttemptRun, 'success', false, value, undefined)
-      this.hooks.onSettled('succeeded', value)
+      this.hooks?.onSettled('succeeded', value)
     }
     if (this.executor.hasListeners) this.emit('succeeded', this.number, {})
     this.resolve(value)
@@ -530,6 +631,13 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
       void RESOLVED.then(() => this.stop(stopped))
     }
     return false
+  }
+
+  /** Ends the execution with an error that no attempt threw. */
+  private stopWith(error: unknown, stopped: StopReason): void {
+    this.threw = true
+    this.result = error
+    this.stop(stopped)
   }
 
   /** Ends the execution with the last result. */
@@ -567,6 +675,9 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     if (stored === undefined) this.reject(reason)
     else stored.then(() => this.reject(reason))
     if (currentAttempt > 0) this.abortAttempt(reason, false)
+    const { preparation } = this
+    this.preparation = undefined
+    preparation?.abort(reason)
   }
 
   /** Aborts the signal of the current attempt, whose result is no longer awaited. */
@@ -578,7 +689,15 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
   /** Ends the execution and, where it failed, attaches its session to the error. */
   private finalize(stopped: StopReason): PromiseLike<unknown> | undefined {
     this.release()
-    if (this.threw) (this.log ?? new AttemptLog()).attachSession(this.executor, this.result, stopped)
+    if (this.threw) {
+      this.log ??= new AttemptLog()
+      const { executor, result, policy, sequence } = this
+      const session = this.log.createSession(executor, stopped)
+      const hasExhausted =
+        isExhausted(stopped, policy.maxAttempts) || hasExhaustedSession(result, executor, sequence)
+      attachSession(result, session, executor, hasExhausted)
+    }
+    if (this.hasSession) this.stopped = stopped
     if (this.executor.hasListeners) this.emit('gave_up', this.number, { ...this.lastOutcome(), stopped })
     return this.hooks?.onSettled(stopped, this.result)
   }
@@ -666,7 +785,8 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     const isMemberFault = this.members?.recordOutcome(run, true, error, known, undefined) ?? false
     const mustWait =
       known.retryAfter !== undefined && this.policy.respectRetryAfter && this.members === undefined
-    const shouldHedge = this.isRetryAllowed(error, known, isMemberFault) && !mustWait
+    const shouldHedge =
+      !this.isNestedFailure(error) && this.isRetryAllowed(error, known, isMemberFault) && !mustWait
     return { known, shouldHedge: shouldHedge && !isStopRetrying(outcome) }
   }
 

@@ -52,13 +52,18 @@ export function withCause(thrown: unknown, original: unknown): unknown {
     seen.add(end)
     end = end.cause
   }
-  if (end instanceof Error && !seen.has(end)) {
-    try {
-      Object.defineProperty(end, 'cause', { value: original, configurable: true, writable: true })
-      errorsWithSetCause.add(end)
-    } catch {
-      // A frozen error stays unchanged.
-    }
-  }
+  if (!seen.has(end)) setCause(end, original)
   return thrown
+}
+
+/** Sets the cause of an error that has none, or one that was set here. */
+export function setCause(error: unknown, cause: unknown): void {
+  if (!(error instanceof Error) || error === cause) return
+  if (error.cause !== undefined && !errorsWithSetCause.has(error)) return
+  try {
+    Object.defineProperty(error, 'cause', { value: cause, configurable: true, writable: true })
+    errorsWithSetCause.add(error)
+  } catch {
+    // A frozen error stays unchanged.
+  }
 }

@@ -3,7 +3,8 @@ import type { BreakerEvent, CircuitBreaker } from '../breaker/breaker.js'
 import { type Classification, classify } from '../classify/index.js'
 import { approximateStartTime } from '../clock.js'
 import { type Admission, BreakerAdmission } from '../execution/admission.js'
-import { type CallOptions, Execution, type GuardedFunction } from '../execution/execution.js'
+import { executeDirectly } from '../execution/direct-call.js'
+import { type CallOptions, type Executed, Execution, type GuardedFunction } from '../execution/execution.js'
 import type { Executor } from '../execution/executor.js'
 import { FirstAttempt, type FirstAttemptTracker } from '../execution/first-attempt.js'
 import { formatInstance, INSPECT, type Inspect } from '../inspect.js'
@@ -110,6 +111,17 @@ export class GuardExecutor implements Omit<Guard, 'wrap'>, Executor {
     return options === undefined
       ? this.start(fn, undefined, TAKES_ATTEMPT, undefined, undefined, undefined)
       : this.startExecution(fn, undefined, undefined, options)
+  }
+
+  execute<T>(fn: (attempt: Attempt) => T | PromiseLike<T>, options?: RunOptions): Promise<Executed<T>> {
+    try {
+      const execution = this.createExecution<T>(fn, undefined, undefined, options)
+      return execution === undefined
+        ? executeDirectly(this, () => this.run(fn))
+        : execution.startWithSession()
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   wrap<This, Args extends unknown[], R>(
@@ -237,19 +249,29 @@ export class GuardExecutor implements Omit<Guard, 'wrap'>, Executor {
     args: unknown[] | undefined,
     options: RunOptions | undefined,
   ): Promise<T> {
-    const { retry, enabled } = this.settings
     try {
-      const { policy, timeouts } =
-        options === undefined
-          ? { policy: retry, timeouts: undefined }
-          : parseRunOptions(options, this.settings)
-      if (!enabled) return this.start(fn, self, TAKES_ATTEMPT, undefined, undefined, undefined)
-      // Copied, because the caller can change the object during the call.
-      const callOptions = options && { context: options.context, signal: options.signal }
-      return new Execution<T>(this, fn, self, args, policy, callOptions, undefined, timeouts).start()
+      const execution = this.createExecution<T>(fn, self, args, options)
+      return execution === undefined
+        ? this.start(fn, self, TAKES_ATTEMPT, undefined, undefined, undefined)
+        : execution.start()
     } catch (error) {
       return Promise.reject(error)
     }
+  }
+
+  /** Creates the execution of a call; undefined where the guard is disabled. @throws INVALID_OPTIONS */
+  private createExecution<T>(
+    fn: GuardedFunction,
+    self: unknown,
+    args: unknown[] | undefined,
+    options: RunOptions | undefined,
+  ): Execution<T> | undefined {
+    const { retry, enabled } = this.settings
+    const call = options === undefined ? undefined : parseRunOptions(options, this.settings)
+    if (!enabled) return undefined
+    // Copied, because the caller can change the object during the call.
+    const callOptions = options && { context: options.context, signal: options.signal }
+    return new Execution(this, fn, self, args, call?.policy ?? retry, callOptions, undefined, call?.timeouts)
   }
 
   private onListenersChanged(): void {

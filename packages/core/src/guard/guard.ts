@@ -1,6 +1,6 @@
 import type { Attempt, PooledAttempt } from '../attempt/attempt.js'
 import type { CircuitBreaker } from '../breaker/breaker.js'
-import type { CallOptions } from '../execution/execution.js'
+import type { CallOptions, Executed } from '../execution/execution.js'
 import type { MemberPool } from '../pool/members/member-pool.js'
 import type { FetchRetryOptions } from '../retry/options.js'
 import type { GuardEvent } from './events.js'
@@ -100,6 +100,11 @@ export interface Guard<A extends Attempt = Attempt, F = never> {
    * Unknown or invalid options reject with INVALID_OPTIONS, which lists all of them.
    */
   run<T>(fn: (attempt: A) => T | PromiseLike<T>, options?: RunOptions): Promise<T | F>
+  /**
+   * Calls `fn` as `run` does, and resolves to its value and the session of the call, also where the first attempt succeeded.
+   * It rejects as `run` does.
+   */
+  execute<T>(fn: (attempt: A) => T | PromiseLike<T>, options?: RunOptions): Promise<Executed<T | F>>
   /**
    * Returns a function that runs `fn` under the guard, with the same arguments and `this`, and its result as a plain promise.
    * Without a fallback an asynchronous function keeps its type, overloads and type parameters included. The returned function

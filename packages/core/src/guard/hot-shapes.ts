@@ -44,7 +44,7 @@ export function createHotShapes(executor: GuardExecutor): readonly object[] {
     createCheapError('CIRCUIT_OPEN', '', { retryAfter: SOME_TIME }),
     createCheapError('ATTEMPT_TIMEOUT', '', {}),
   ]
-  for (const error of errors) attachSession(error, session, executor)
+  for (const error of errors) attachSession(error, session, executor, false)
   const { signal } = new AbortController()
   onAbort(signal, { abort: nothing })
   const deadline = new ExecutionDeadline(

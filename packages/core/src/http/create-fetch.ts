@@ -3,6 +3,7 @@ import type { GuardEvent } from '../guard/events.js'
 import { type GuardSettings, parseTimeouts, type TimeoutOptions } from '../guard/options.js'
 import { type OptionProblem, throwIfInvalid } from '../options.js'
 import type { FetchRetryOptions } from '../retry/options.js'
+import { attachSession } from '../session/session.js'
 import type { FetchBody } from './body.js'
 import { FetchExecution, type FetchRuntime, hasTimeout } from './fetch-execution.js'
 import { type FetchOptions, mergeRequestPolicy, parseFetchOptions } from './options.js'
@@ -79,12 +80,13 @@ export function createFetch(options: FetchOptions = {}): ResilientFetch {
     const execution = new FetchExecution(context, policy, retry, timeouts, input, init ?? NO_INIT)
     const { isHedgeable, send } = execution
     try {
-      const response = guard.enabled
+      const { value, session } = guard.enabled
         ? await executor
             .createExecution<Response, never>(execution, send, retry, isHedgeable, timeouts)
-            .start()
-        : await executor.runUnguarded<Promise<Response>, never>(send)
-      return execution.finish(response)
+            .startWithSession()
+        : await executor.executeUnguarded<Response, never>(send)
+      attachSession(value, session, executor, false)
+      return execution.finish(value)
     } catch (error) {
       return execution.fail(error)
     }

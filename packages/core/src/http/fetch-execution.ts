@@ -2,6 +2,7 @@ import type { AttemptContext, PooledAttempt } from '../attempt/attempt.js'
 import type { CallTimeouts } from '../execution/hooks.js'
 import type { TimeoutOptions } from '../guard/options.js'
 import type { CompiledRetryPolicy } from '../retry/options.js'
+import { transferSession } from '../session/session.js'
 import { canSendBody, type FetchBody, isOneShot } from './body.js'
 import { abortBodyOnSignal } from './body-abort.js'
 import { targetOf } from './check-target.js'
@@ -158,8 +159,10 @@ export class FetchExecution implements ReplayableRequest {
   fail(error: unknown): Response {
     const response =
       error instanceof StatusError && this.isPending(error.response) ? error.response : undefined
-    if (response !== undefined && this.runtime.returnedErrors.has(error as object))
+    if (response !== undefined && this.runtime.returnedErrors.has(error as object)) {
+      transferSession(error, response)
       return this.finish(response)
+    }
     void this.discardResponses(response)
     this.cancelRequestBody()
     throw error

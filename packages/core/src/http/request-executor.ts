@@ -1,11 +1,13 @@
 import { AttemptContext, type PooledAttempt } from '../attempt/attempt.js'
 import { byHttpStatus } from '../classify/http.js'
-import { Execution } from '../execution/execution.js'
+import { executeDirectly } from '../execution/direct-call.js'
+import { type Executed, Execution } from '../execution/execution.js'
 import type { CallTimeouts } from '../execution/hooks.js'
 import type { GuardEvent } from '../guard/events.js'
 import { GuardExecutor } from '../guard/guard-executor.js'
 import type { GuardSettings } from '../guard/options.js'
 import type { CompiledRetryPolicy } from '../retry/options.js'
+import { isExhaustedResponse } from './exhausted-response.js'
 import { type ReplayableRequest, ReplaySafePool, registerRequest } from './replay-safe-pool.js'
 import { parseTunnelStatus } from './tunnel.js'
 
@@ -59,6 +61,7 @@ export class RequestExecutor {
       ...retry,
       matchesAbortOn: (result, classification) =>
         request.mustNotRepeat(result) || matchesAbortOn?.(result, classification) === true,
+      reportsExhaustion: isExhaustedResponse,
     }
     if (this.settings.pool !== undefined) registerRequest(request)
     const executor = isHedgeable ? this.guardExecutor : this.unhedgedExecutor
@@ -66,8 +69,8 @@ export class RequestExecutor {
   }
 
   /** Runs the only attempt of a guard with `enabled: false`. */
-  runUnguarded<T, M>(send: (attempt: PooledAttempt<M>) => T): T {
-    return send(new AttemptContext(1, undefined))
+  executeUnguarded<T, M>(send: (attempt: PooledAttempt<M>) => Promise<T>): Promise<Executed<T>> {
+    return executeDirectly(this.guardExecutor, () => send(new AttemptContext(1, undefined)))
   }
 
   /** Calls `listener` at the events of all requests. Returns a function that unsubscribes it. */

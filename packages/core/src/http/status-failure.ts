@@ -1,4 +1,5 @@
 import type { CompiledRetryPolicy } from '../retry/options.js'
+import { transferSession } from '../session/session.js'
 import type { RequestExecutor } from './request-executor.js'
 import { type Answer, StatusError } from './status-error.js'
 
@@ -20,6 +21,7 @@ export function toStatusFailure<R extends Answer>(
 ): { error: StatusError<R>; isFailure: boolean } {
   const { method, origin } = context
   const error = new StatusError<R>(`${method} ${origin} answered ${response.status}`, response)
+  transferSession(response, error) // that of another fetch inside this one
   const classification = executor.classify(error)
   const isFailure =
     classification.category !== 'permanent' ||

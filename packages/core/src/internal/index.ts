@@ -33,6 +33,7 @@ export { overrideProblems, SETTING_NAMES } from '../decorators/settings/table.js
 export { createDeferred, type Deferred } from '../deferred.js'
 export { parseDuration } from '../duration.js'
 export type { Admission } from '../execution/admission.js'
+export { executeDirectly } from '../execution/direct-call.js'
 export {
   createAttemptTimeoutError,
   createBulkheadFullError,

@@ -16,8 +16,23 @@ export type StopReason =
   | 'network_down'
   | 'bulkhead_full'
   | 'unwanted_value'
+  | 'before_retry'
+  | 'nested'
   | 'cancelled'
   | 'aborted'
+
+/** The reasons with which a guard ends a call after it used up its own retries. */
+const EXHAUSTION: ReadonlySet<StopReason> = new Set([
+  'attempts_spent',
+  'deadline',
+  'budget_spent',
+  'circuit_open',
+  'nested',
+])
+
+/** Whether a call that ended so has used up its retries. A call that allows only one attempt has used up none. */
+export const isExhausted = (stopped: StopReason, maxAttempts: number): boolean =>
+  maxAttempts > 1 && EXHAUSTION.has(stopped)
 
 /** Whether the policy allows a retry after this error, regardless of how many attempts are left. */
 export function isRetryable(

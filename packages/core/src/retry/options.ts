@@ -49,6 +49,9 @@ export const JITTER_TYPES = [
   'additive',
 ] as const satisfies readonly Jitter[]
 
+/** Every value of `nested`. */
+export const NESTED_RETRIES = ['retry', 'stop'] as const
+
 /** The outcome of an attempt, as `retryIf` gets it. */
 export interface Outcome {
   /** The returned value; absent if the attempt threw. */
@@ -57,6 +60,20 @@ export interface Outcome {
   error?: unknown
   /** The number of the attempt, 1 for the first. */
   attempt: number
+}
+
+/** The argument of `beforeRetry`: the retry that follows. */
+export interface RetryInfo {
+  /** The error of the last attempt; undefined if it returned a value that `retryIf` rejected. */
+  readonly error: unknown
+  /** The number of the next attempt. */
+  readonly attempt: number
+  /** The delay that has passed since the last attempt, in milliseconds. */
+  readonly delay: number
+  /** The call's context. */
+  readonly context: unknown
+  /** Aborted when the total deadline passes or the caller aborts. */
+  readonly signal: AbortSignal
 }
 
 /** When a failed call is retried, and after which delay. */
@@ -89,6 +106,16 @@ export interface RetryOptions {
   respectRetryAfter?: boolean | undefined
   /** A Retry-After above this ends the call instead. @defaultValue 60000 */
   maxRetryAfter?: Duration | undefined
+  /**
+   * Called after the delay and awaited before each retry, for example to refresh a token or to reconnect. An error that it
+   * throws ends the call, with the original error as its cause unless it has one. Not called for hedges.
+   */
+  beforeRetry?: ((info: RetryInfo) => unknown) | undefined
+  /**
+   * Whether an error is retried although a guard inside the function has already used up its retries for it. 'stop' prevents
+   * that attempts of several layers multiply. @defaultValue 'retry'
+   */
+  nested?: 'retry' | 'stop' | undefined
 }
 
 /** When a request is retried: the options of a guard, and those for HTTP. */
@@ -126,8 +153,12 @@ export interface CompiledRetryPolicy {
   readonly retryIf: ((outcome: Outcome) => boolean) | undefined
   readonly respectRetryAfter: boolean
   readonly maxRetryAfter: number
+  readonly beforeRetry: ((info: RetryInfo) => unknown) | undefined
+  readonly nested: 'retry' | 'stop'
   readonly matchesRetryOn?: CompiledMatcher | undefined
   readonly matchesAbortOn?: CompiledMatcher | undefined
+  /** Whether a response reports that retries were made behind it, for `nested`. */
+  readonly reportsExhaustion?: ((result: unknown) => boolean) | undefined
 }
 
 /** A list of matchers; its entries are checked by {@link matcherProblems}. */
@@ -155,6 +186,8 @@ const RETRY_SPEC = {
   retryIf: [undefined, ofType('function')],
   respectRetryAfter: [true, ofType('boolean')],
   maxRetryAfter: [60_000, durationOrInfinity],
+  beforeRetry: [undefined, ofType('function')],
+  nested: ['retry', oneOf(...NESTED_RETRIES)],
   retryStatusCodes: [undefined, ignored],
   retryNonIdempotent: [undefined, ignored],
   idempotencyKey: [undefined, ignored],

@@ -26,18 +26,20 @@ export interface AttemptRecord {
   readonly context?: object
 }
 
-/** The record of a call that failed, with all its attempts. */
+/** The record of a call with all its attempts. */
 export interface Session {
   /** The guard's name. */
   readonly operation?: string
   /** The attempts in order; empty if the call was aborted before the first. */
   readonly attempts: AttemptRecord[]
-  /** Always false: only calls that failed have a session. */
+  /** Whether an attempt succeeded. */
   readonly success: boolean
   /** Why the call ended. */
   readonly stopped: StopReason
   /** The sessions of failed guarded calls inside the attempts. */
   readonly inner?: Session[]
+  /** Where the value of a call without success came from; absent if the call has no value, or that of an attempt. */
+  readonly served?: 'fallback'
 }
 
 interface SessionEntry {
@@ -45,6 +47,8 @@ interface SessionEntry {
   readonly guard: object
   /** The position of the session in the order of all sessions. */
   readonly sequence: number
+  /** Whether the call, or one inside it that ended with the same error, used up its retries. */
+  readonly isExhausted: boolean
 }
 
 /** Its constructor returns the given object, so that a subclass adds its private field to that object. */
@@ -79,7 +83,7 @@ class ErrorWithSession extends ReturnsObject {
 /** Sessions of objects that are not extensible, for engines that reject private fields on them. */
 const entriesOfFrozen = new WeakMap<object, SessionEntry>()
 let lastSequence = 0
-const NO_SESSIONS: readonly Session[] = []
+const NO_ENTRIES: readonly SessionEntry[] = []
 
 const isObject = (value: unknown): value is object =>
   (typeof value === 'object' && value !== null) || typeof value === 'function'
@@ -87,47 +91,58 @@ const isObject = (value: unknown): value is object =>
 /** The sequence number of the latest session. */
 export const sessionSequence = (): number => lastSequence
 
-/** Attaches a session to the error that a guard throws. A thrown value that is not an object has no session. */
-export function attachSession(error: unknown, session: Session, guard: object): void {
-  const entry: SessionEntry = { session, guard, sequence: ++lastSequence }
-  if (!isObject(error)) return
+/** Attaches a session to the error or response that a call ends with. A value that is not an object has no session. */
+export function attachSession(result: unknown, session: Session, guard: object, isExhausted: boolean): void {
+  const entry: SessionEntry = { session, guard, sequence: ++lastSequence, isExhausted }
+  if (!isObject(result)) return
   try {
-    ErrorWithSession.set(error, entry)
+    ErrorWithSession.set(result, entry)
   } catch {
-    entriesOfFrozen.set(error, entry)
+    entriesOfFrozen.set(result, entry)
   }
 }
 
 /** Attaches the session of one error to another. */
 export function transferSession(from: unknown, to: unknown): void {
   const entry = entryOf(from)
-  if (entry !== undefined && to !== from) attachSession(to, entry.session, entry.guard)
+  if (entry !== undefined && to !== from) attachSession(to, entry.session, entry.guard, entry.isExhausted)
 }
 
 const entryOf = (error: unknown): SessionEntry | undefined =>
   isObject(error) ? (ErrorWithSession.get(error) ?? entriesOfFrozen.get(error)) : undefined
 
 /**
- * Returns the sessions of other guards' calls that ended after `since` with this error or one of its causes: those inside the
+ * Returns the sessions of failed calls of other guards that ended after `since` with this error or one of its causes: those inside the
  * attempt. A session that is an inner session of another found one is left out.
  */
 export function innerSessions(error: unknown, guard: object, since: number): readonly Session[] {
-  if (lastSequence === since) return NO_SESSIONS
   const found: Session[] = []
-  for (const node of readCauseChain(error).nodes) {
-    const entry = entryOf(node)
-    if (entry === undefined || entry.guard === guard || entry.sequence <= since) continue
-    if (!found.some(({ inner }) => inner?.includes(entry.session))) found.push(entry.session)
-  }
+  for (const { session } of innerEntries(error, guard, since))
+    if (!found.some(({ inner }) => inner?.includes(session))) found.push(session)
   return found
+}
+
+/** Whether a call of another guard that ended after `since` with this error or one of its causes used up its retries. */
+export const hasExhaustedSession = (error: unknown, guard: object, since: number): boolean =>
+  innerEntries(error, guard, since).some(({ isExhausted }) => isExhausted)
+
+function innerEntries(error: unknown, guard: object, since: number): readonly SessionEntry[] {
+  if (lastSequence === since) return NO_ENTRIES
+  return readCauseChain(error)
+    .nodes.map(entryOf)
+    .filter(
+      (entry): entry is SessionEntry =>
+        entry !== undefined && entry.guard !== guard && entry.sequence > since && !entry.session.success,
+    )
 }
 
 /**
  * Returns the session of the call that ended with this error, with all its attempts; undefined for an error that no guard
- * threw, and for a thrown value that is not an object. The error itself is not changed. With nested guards it is the session
- * of the outermost guard, and sessions of inner guards are under `inner`, even if their errors are causes of the thrown
- * error. If two calls threw the same object, it is the session of the later call. A call inside another call of the same
- * guard is not listed, because it cannot be distinguished from a parallel call.
+ * threw, and for a thrown value that is not an object. A response of `createFetch` has a session too, even if the request
+ * succeeded. The error or response itself is not changed. With nested guards it is the session of the outermost guard, and
+ * sessions of inner guards are under `inner`, even if their errors are causes of the thrown error. If two calls threw
+ * the same object, it is the session of the later call. A call inside another call of the same guard is not listed, because
+ * it cannot be distinguished from a parallel call.
  *
  * @example
  * ```ts
@@ -140,6 +155,6 @@ export function innerSessions(error: unknown, guard: object, since: number): rea
  * sessionOf(error)?.stopped // => 'attempts_spent'
  * ```
  */
-export function sessionOf(error: unknown): Session | undefined {
-  return entryOf(error)?.session
+export function sessionOf(result: unknown): Session | undefined {
+  return entryOf(result)?.session
 }

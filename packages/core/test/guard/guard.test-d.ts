@@ -3,6 +3,7 @@ import { createFetch } from '../../src/http/index.js'
 import {
   type Attempt,
   type Duration,
+  type Executed,
   type Guard,
   type GuardOptions,
   guard,
@@ -20,6 +21,8 @@ declare const api: Guard
 // run returns the function's result.
 expectTypeOf(api.run(() => 5)).toEqualTypeOf<Promise<number>>()
 expectTypeOf(api.run(async () => 'text')).toEqualTypeOf<Promise<string>>()
+expectTypeOf(api.execute(async () => 'text')).toEqualTypeOf<Promise<Executed<string>>>()
+expectTypeOf<Executed<string>>().toEqualTypeOf<{ readonly value: string; readonly session: Session }>()
 expectTypeOf(api.run(() => {})).toEqualTypeOf<Promise<void>>()
 expectTypeOf(api.run((): PromiseLike<boolean> => Promise.resolve(true))).toEqualTypeOf<Promise<boolean>>()
 expectTypeOf(api.run((): number | Promise<number> => 5)).toEqualTypeOf<Promise<number>>()
@@ -149,6 +152,7 @@ expectTypeOf(sessionOf(new Error('down'))).toEqualTypeOf<Session | undefined>()
 const safe = guard({ fallback: () => 'x' })
 expectTypeOf(safe).toEqualTypeOf<Guard<Attempt, string>>()
 expectTypeOf(safe.run((): number => 1)).toEqualTypeOf<Promise<number | string>>()
+expectTypeOf(safe.execute((): number => 1)).toEqualTypeOf<Promise<Executed<number | string>>>()
 expectTypeOf(safe.run(async () => ({ id: 7 }))).toEqualTypeOf<Promise<{ id: number } | string>>()
 expectTypeOf(safe.wrap((id: number) => id)).toEqualTypeOf<
   (this: unknown, id: number) => Promise<number | string>

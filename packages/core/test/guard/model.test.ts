@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import {
+  type Attempt,
   type Backoff,
   type GuardOptions,
   guard,
@@ -45,6 +46,10 @@ interface History {
   total: number
   abortAt: number
   fallback: number | undefined
+  /** The duration of `beforeRetry`, and whether it throws. */
+  before: { after: number; throws: boolean } | undefined
+  /** Whether the call is made by `execute` instead of `run`. */
+  executes: boolean
   listens: boolean
   seed: number
 }
@@ -54,8 +59,12 @@ interface Ending {
   end: string
   at: number | undefined
   stopped: string | undefined
-  /** The cause of TOTAL_TIMEOUT. */
+  /** The cause of TOTAL_TIMEOUT and of the error of `beforeRetry`. */
   cause: string | undefined
+  /** The session of a value: the reason, the number of attempts and `served`. */
+  session?: string | undefined
+  /** The next attempt of each call of `beforeRetry`. */
+  prepared?: number[]
 }
 
 /** The delay before retry n, by the formulas of the contract. */
@@ -95,17 +104,24 @@ function model(h: History): Ending {
   let now = 0
   let wait = h.baseDelay
   let error: string | undefined
+  const prepared: number[] = []
+  const sessionAfter = (stopped: string, served?: string) =>
+    h.executes ? `${stopped} ${began.length} ${served}` : undefined
   const aborted = (): Ending => ({
     began,
     end: 'enough',
     at: h.abortAt,
     stopped: 'aborted',
     cause: undefined,
+    session: undefined,
+    prepared,
   })
   const failed = (end: string, stopped: string, cause?: string): Ending => {
-    if (h.fallback === undefined) return { began, end, at: now, stopped, cause }
+    if (h.fallback === undefined) return { began, end, at: now, stopped, cause, session: undefined, prepared }
     if (h.abortAt < now + h.fallback) return { ...aborted(), stopped: undefined }
-    return { began, end: `instead of ${end}`, at: now + h.fallback, stopped: undefined, cause: undefined }
+    const at = now + h.fallback
+    const session = sessionAfter(stopped, 'fallback')
+    return { began, end: `instead of ${end}`, at, stopped: undefined, cause: undefined, session, prepared }
   }
   if (h.abortAt === 0) return aborted()
   for (let n = 1; ; n++) {
@@ -115,17 +131,20 @@ function model(h: History): Ending {
     const attemptDue = now + h.attempt
     const ends = Math.min(answers, attemptDue, h.total)
     if (h.abortAt < ends) return aborted()
-    if (ends === NEVER) return { began, end: 'pending', at: undefined, stopped: undefined, cause: undefined }
+    const nothing = { stopped: undefined, cause: undefined, session: undefined, prepared }
+    if (ends === NEVER) return { ...nothing, began, end: 'pending', at: undefined }
     now = ends
     const inTime = answers === ends
     if (inTime && step.kind === 'value') {
-      return { began, end: `value ${n}`, at: now, stopped: undefined, cause: undefined }
+      return { ...nothing, began, end: `value ${n}`, at: now, session: sessionAfter('succeeded') }
     }
     if (!inTime && h.total <= attemptDue) return failed('TOTAL_TIMEOUT', 'deadline', error)
     const value = inTime && step.kind === 'unwanted'
     const outcome = inTime ? `${step.kind} ${n}` : 'ATTEMPT_TIMEOUT'
     const stop = (why: string): Ending =>
-      value ? { began, end: outcome, at: now, stopped: undefined, cause: undefined } : failed(outcome, why)
+      value
+        ? { ...nothing, began, end: outcome, at: now, session: sessionAfter('unwanted_value') }
+        : failed(outcome, why)
     if (!value) error = outcome
     if (inTime && step.kind === 'permanent') return stop('not_retryable')
     if (n >= h.maxAttempts) return stop('attempts_spent')
@@ -135,6 +154,13 @@ function model(h: History): Ending {
     if (!(wait < h.total - now)) return stop('deadline')
     if (h.abortAt < now + wait) return aborted()
     now += wait
+    if (h.before === undefined) continue
+    prepared.push(n + 1)
+    const ready = Math.min(now + h.before.after, h.total)
+    if (h.abortAt < ready) return aborted()
+    now = ready
+    if (now === h.total) return failed('TOTAL_TIMEOUT', 'deadline', error)
+    if (h.before.throws) return failed('not ready', 'before_retry', value ? undefined : outcome)
   }
 }
 
@@ -163,6 +189,17 @@ async function reality(h: History): Promise<Ending> {
   }
   if (h.steps.some(({ kind }) => kind === 'unwanted'))
     options.retry = { ...options.retry, retryIf: ({ value }) => `${value}`.startsWith('unwanted') }
+  const prepared: number[] = []
+  const { before } = h
+  if (before !== undefined)
+    options.retry = {
+      ...options.retry,
+      beforeRetry: async ({ attempt }) => {
+        prepared.push(attempt)
+        if (before.after > 0) await new Promise<void>((resolve) => clock.setTimer(resolve, before.after))
+        if (before.throws) throw new Error('not ready')
+      },
+    }
   const word = (error: unknown) => (error instanceof HoldfastError ? error.code : (error as Error).message)
   const { fallback } = h
   if (fallback !== undefined)
@@ -174,26 +211,37 @@ async function reality(h: History): Promise<Ending> {
   else if (h.abortAt < NEVER) clock.setTimer(() => controller.abort(new Error('enough')), h.abortAt)
   const signals = h.abortAt < NEVER ? { signal: controller.signal } : undefined
   let at: number | undefined
+  let session: string | undefined
+  const fn = ({ number, signal }: Attempt) => {
+    began.push(clock.now())
+    return perform(h.steps[Math.min(number, h.steps.length) - 1] as Step, number, signal)
+  }
+  const result = h.executes
+    ? made.execute(fn, signals).then((executed) => {
+        const { stopped, attempts, served } = executed.session
+        session = `${stopped} ${attempts.length} ${served}`
+        return executed.value
+      })
+    : made.run(fn, signals)
   const call = fate(
-    made
-      .run(({ number, signal }) => {
-        began.push(clock.now())
-        return perform(h.steps[Math.min(number, h.steps.length) - 1] as Step, number, signal)
-      }, signals)
-      .finally(() => {
-        at = clock.now()
-      }),
+    result.finally(() => {
+      at = clock.now()
+    }),
   )
   await clock.advance(100_000)
   const { value, error } = call
   const end = call.state === 'fulfilled' ? `${value}` : call.state === 'rejected' ? word(error) : 'pending'
-  const cause = error instanceof HoldfastError && error.code === 'TOTAL_TIMEOUT' ? error.cause : undefined
+  const hasCause =
+    error instanceof Error && ['TOTAL_TIMEOUT', 'not ready'].includes(word(error)) && h.abortAt > (at ?? 0)
+  const cause = hasCause ? error.cause : undefined
   return {
     began,
     end,
     at,
     stopped: sessionOf(error)?.stopped,
     cause: cause === undefined ? cause : word(cause),
+    session,
+    prepared,
   }
 
   function perform({ kind, after, sync, obeys, hint }: Step, number: number, signal: AbortSignal): unknown {
@@ -262,6 +310,11 @@ const history: fc.Arbitrary<History> = fc.record({
     { weight: 1, arbitrary: fc.constant(0) },
   ),
   fallback: fc.option(odd(50, 0.25007), { nil: undefined, freq: 4 }),
+  before: fc.option(fc.record({ after: fc.oneof(fc.constant(0), odd(80, 0.03019)), throws: fc.boolean() }), {
+    nil: undefined,
+    freq: 2,
+  }),
+  executes: fc.boolean(),
   listens: fc.boolean(),
   seed: fc.integer(),
 })

@@ -2,11 +2,13 @@ import type { CallConfiguration } from '@holdfast/config'
 import {
   type Attempt,
   type BreakerEvent,
+  type Executed,
   type Guard,
   type GuardEvent,
   type GuardOptions,
   HoldfastError,
 } from 'holdfast'
+import { executeDirectly } from 'holdfast/internal'
 import type { CallOptions, Run } from '../api-types.js'
 import { checkOperation, parseCall, parseCallOptions } from '../call-options.js'
 import { ConfiguredGuard } from '../configured-guard.js'
@@ -76,21 +78,52 @@ export class CallLauncher {
     }
   }
 
+  /** Starts a call of an operation that resolves to its value and its session. Options that are not valid reject it. */
+  execute<T>(
+    operation: string,
+    fn: (attempt: Attempt) => T | PromiseLike<T>,
+    options?: CallOptions,
+  ): Promise<Executed<T>> {
+    try {
+      const callOptions = parseCall(fn, options)
+      return this.startWithSession(this.operationFor(operation, callOptions), fn, callOptions)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  private startWithSession<T>(
+    operation: CompiledOperation,
+    fn: (attempt: Attempt) => T | PromiseLike<T>,
+    options: CallOptions<unknown> | undefined,
+  ): Promise<Executed<T>> {
+    const rejection = this.rejectionOf(operation, options)
+    if (rejection !== undefined) return Promise.reject(rejection)
+    return operation.isEnabled
+      ? new RuntimeCall(this.parts.observers, operation, fn, options).startWithSession()
+      : executeDirectly(operation.guard, () => this.start(operation, fn, options))
+  }
+
+  /** The reason to reject a call before it starts, if there is one. */
+  private rejectionOf(operation: CompiledOperation, options: CallOptions<unknown> | undefined): unknown {
+    if (this.isClosed) return new HoldfastError('CANCELLED', 'the runtime is closed')
+    return options?.payload === undefined || !operation.isEnabled ? undefined : this.parts.rejectionFor()
+  }
+
   private start<T>(
     operation: CompiledOperation,
     fn: (attempt: Attempt) => T | PromiseLike<T>,
     options: CallOptions<unknown> | undefined,
   ): Promise<T> {
     const { observers, guardEvents, pools } = this.parts
-    if (this.isClosed) return Promise.reject(new HoldfastError('CANCELLED', 'the runtime is closed'))
+    const rejection = this.rejectionOf(operation, options)
+    if (rejection !== undefined) return Promise.reject(rejection)
     if (!operation.isEnabled) {
       const { pool, context, signal } = options ?? {}
       if (signal?.aborted) return Promise.reject(signal.reason)
       const member = pool === undefined ? undefined : pools.get(pool).pick(context)
       return operation.guard.startTracked(fn, new PassthroughCall(observers.active, member, signal))
     }
-    const rejection = options?.payload === undefined ? undefined : this.parts.rejectionFor()
-    if (rejection !== undefined) return Promise.reject(rejection)
     if (this.hotShapes === undefined) this.hotShapes = createHotShapes(observers, operation)
     const { signal, retry, timeout, fallback } = options ?? {}
     const needsFullCall =
@@ -113,6 +146,7 @@ export class CallLauncher {
       operation,
       {
         run,
+        execute: (name, fn, input) => this.execute(name, fn, input),
         breaker: () => this.operationFor(operation, options).initialPolicy.breaker,
         on: (listener) => guardEvents.on(options?.name ?? operation, listener),
       },
@@ -129,6 +163,7 @@ export class CallLauncher {
       name,
       {
         run: async (_, fn, input) => this.start(operation, fn, parseCall(fn, input)),
+        execute: async (_, fn, input) => this.startWithSession(operation, fn, parseCall(fn, input)),
         breaker: () => operation.breaker,
         on: (listener) => guardEvents.on(name, listener),
       },

@@ -1,6 +1,7 @@
 import {
   type AttemptRecord,
   type Classification,
+  type Executed,
   HoldfastError,
   type Member,
   type StopReason,
@@ -112,13 +113,30 @@ export class RuntimeCall implements ExecutionHooks, ObservedCall {
   }
 
   start<T>(): Promise<T> {
-    const { observers, execution } = this
-    observers.active.add(this)
+    const promise = this.addActive(() => this.execution.start() as Promise<T>)
+    return this.fallback === undefined ? promise : promise.catch((error) => this.runFallback<T>(error))
+  }
+
+  /** Starts the call, and resolves to its value and its session. */
+  startWithSession<T>(): Promise<Executed<T>> {
+    const { execution } = this
+    const promise = this.addActive(() => execution.startWithSession() as Promise<Executed<T>>)
+    return this.fallback === undefined
+      ? promise
+      : promise.catch(async (error) => ({
+          value: await this.runFallback<T>(error),
+          session: execution.createSession(),
+        }))
+  }
+
+  /** Adds the call to the active ones and starts it. */
+  private addActive<T>(start: () => T): T {
+    const { active } = this.observers
+    active.add(this)
     try {
-      const promise = execution.start() as Promise<T>
-      return this.fallback === undefined ? promise : promise.catch((error) => this.runFallback<T>(error))
+      return start()
     } catch (error) {
-      observers.active.remove(this)
+      active.remove(this)
       throw error
     }
   }
