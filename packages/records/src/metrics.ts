@@ -133,12 +133,17 @@ const operationCounts = {
     ),
 }
 
+const operationPoints = z
+  .array(z.object({ timestamp: timestamp().describe('The start of the step.'), ...operationCounts }))
+  .describe('One point for each step with calls, oldest first.')
+
 /** The schema of the metrics of operations, in the wire format. */
 export const byOperationSchema = describeFields(
   z.object({
     time_window_start: timestamp(),
     time_window_end: timestamp(),
     step: durationSeconds(),
+    total: z.object({ ...operationCounts, data_points: operationPoints }),
     operations: z.array(
       z.object({
         operation: z.string().describe('The name of the operation; `other` for all operations beyond 500.'),
@@ -148,9 +153,7 @@ export const byOperationSchema = describeFields(
           .describe(
             'The breakers that calls of the operation must pass; `pool:POOL` for those of the members of a pool.',
           ),
-        data_points: z
-          .array(z.object({ timestamp: timestamp().describe('The start of the step.'), ...operationCounts }))
-          .describe('One point for each step with calls, oldest first.'),
+        data_points: operationPoints,
       }),
     ),
   }),
@@ -158,6 +161,7 @@ export const byOperationSchema = describeFields(
     time_window_start: 'The start of the window.',
     time_window_end: 'The end of the window.',
     step: 'The time between two points.',
+    total: 'The calls of all operations.',
     operations: 'The calls of each operation, most calls first.',
   },
 )

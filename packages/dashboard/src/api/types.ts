@@ -7,6 +7,7 @@ import type {
   DeadLetters,
   ErrorRecord,
   Explanation,
+  MetricsByOperation,
   MetricsSeries,
   MetricsSummary,
   MetricsWindow,
@@ -34,6 +35,7 @@ export type WireDeadLetterStats = Wire<Awaited<ReturnType<DeadLetters['stats']>>
 export type WireErrorRecord = Wire<ErrorRecord>
 export type WireEvent = Wire<RetryEvent>
 export type WireExplanation = Wire<Explanation>
+export type WireOperations = Wire<MetricsByOperation>
 export type WireMetricsWindow = Wire<MetricsWindow>
 export type WirePolicy = Wire<RetryPolicy>
 export type WireSeries = Wire<MetricsSeries>

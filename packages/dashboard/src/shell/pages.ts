@@ -2,6 +2,7 @@ import type { ComponentType } from 'preact'
 import { Breakers } from '../pages/breakers/breakers.js'
 import { DeadLetters } from '../pages/dead-letters/dead-letters.js'
 import { Nodes } from '../pages/nodes/nodes.js'
+import { Operations } from '../pages/operations/operations.js'
 import { Overview } from '../pages/overview/overview.js'
 import { Policies } from '../pages/policies/policies.js'
 import { Pools } from '../pages/pools/pools.js'
@@ -19,6 +20,7 @@ export interface PageDefinition {
 /** All pages in the order of the menu. */
 export const PAGES: readonly PageDefinition[] = [
   { path: '/', title: 'Overview', Body: Overview },
+  { path: '/operations', title: 'Operations', Body: Operations },
   { path: '/breakers', title: 'Breakers', Body: Breakers },
   { path: '/pools', title: 'Pools', Body: Pools },
   { path: '/policies', title: 'Policies', Body: Policies },

@@ -67,10 +67,11 @@ export function queryOperations(
   const [start, end] = [Math.floor(from.getTime() / MINUTE_MS) * MINUTE_MS, to.getTime()]
   const breakers = breakersByOperation(registries, start, end)
   const operations: MetricsByOperation['operations'] = []
+  const byLabel = namesByLabel(registries, start, end, operation)
   let points = 0
-  for (const [label, names] of namesByLabel(registries, start, end, operation)) {
-    const { total, steps } = sumOperation(registries, names, start, end, step)
-    points += steps.size
+  for (const [label, names] of byLabel) {
+    const sums = sumOperations(registries, names, start, end, step)
+    points += sums.steps.size
     if (points > MAX_POINTS)
       throw createOptionsError('operations cannot be queried', [
         createProblem(
@@ -82,17 +83,15 @@ export function queryOperations(
       ])
     operations.push({
       operation: label,
-      ...total.toRecord(),
+      ...toCounts(sums),
       breakers: [...new Set(names.flatMap((name) => [...(breakers.get(name) ?? [])]))].toSorted(),
-      dataPoints: [...steps]
-        .toSorted(([a], [b]) => a - b)
-        .map(([at, sums]) => ({ timestamp: new Date(at), ...sums.toRecord() })),
     })
   }
   return {
     timeWindowStart: from,
     timeWindowEnd: to,
     step,
+    total: toCounts(sumOperations(registries, [...byLabel.values()].flat(), start, end, step)),
     operations: operations.toSorted((a, b) => b.calls - a.calls || (a.operation < b.operation ? -1 : 1)),
   }
 }
@@ -126,14 +125,27 @@ function namesByLabel(
   return result
 }
 
-/** Sums the calls of an operation, or of several, in total and by step. */
-function sumOperation(
+/** The sums of a window, and those of its steps by their start. */
+interface WindowSums {
+  readonly total: CallSums
+  readonly steps: ReadonlyMap<number, CallSums>
+}
+
+const toCounts = ({ total, steps }: WindowSums) => ({
+  ...total.toRecord(),
+  dataPoints: [...steps]
+    .toSorted(([a], [b]) => a - b)
+    .map(([at, sums]) => ({ timestamp: new Date(at), ...sums.toRecord() })),
+})
+
+/** Sums the calls of operations, in total and by step. */
+function sumOperations(
   registries: SeriesRegistries,
   names: readonly string[],
   from: number,
   to: number,
   step: number,
-): { total: CallSums; steps: Map<number, CallSums> } {
+): WindowSums {
   const total = new CallSums()
   const steps = new Map<number, CallSums>()
   const sumsAt = (time: number): CallSums => {

@@ -22,7 +22,9 @@ describe('metrics by operation', () => {
     await hf.run('load', async () => 1, { service: 'db' })
     await hf.breakers.trip('service:db')
     await failing(hf, 'load', refused, { service: 'db' })
-    const { operations, step } = await hf.metrics.operations(all)
+    const { operations, step, total } = await hf.metrics.operations(all)
+    expect(total).toMatchObject({ calls: 4, successes: 2, failures: 2, retries: 2, rejections: 1 })
+    expect(total.dataPoints).toMatchObject([{ calls: 4 }])
     expect(step).toBe(MINUTE)
     expect(operations).toMatchObject([
       {

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact'
+import '../../style/operations.css'
 import { getJson } from '../../api/client.js'
 import type {
   WireBreaker,
@@ -9,19 +9,20 @@ import type {
   WireSummary,
 } from '../../api/types.js'
 import { useQuery } from '../../api/use-query.js'
-import { clock } from '../../browser.js'
 import { Bars, EmptyState, ErrorMessage, PageHead, Panel } from '../../components/basics.js'
 import { formatCount, formatDuration, formatName, formatPercent, formatPlural } from '../../format.js'
+import { urlFor } from '../../route.js'
+import { timeRange } from '../../time-range.js'
+import { Tile } from '../operations/tile.js'
+import { type MarkedTraffic, TrafficPanel } from '../operations/traffic-panel.js'
+import { useTraffic } from '../operations/use-traffic.js'
 import { LiveEvents } from './live.js'
-import { Traffic } from './traffic.js'
 
-const DAY_MS = 86_400_000
+const REFRESH_MS = 5000
 
-async function loadOverview(signal: AbortSignal) {
-  const to = clock.wall()
-  const range = { from: new Date(to - DAY_MS).toISOString(), to: new Date(to).toISOString() }
-  const [counted, summary, letters, open, active] = await Promise.all([
-    getJson<WireMetricsWindow>('/metrics/window', range, signal),
+/** Loads the numbers that do not depend on the time range. */
+async function loadCurrent(signal: AbortSignal) {
+  const [summary, letters, open, active] = await Promise.all([
     getJson<WireSummary>('/metrics/retries', {}, signal),
     getJson<WireDeadLetterStats>('/dead-letters/stats', {}, signal),
     getJson<{ circuit_breakers: WireBreaker[]; cursor?: string }>(
@@ -31,48 +32,64 @@ async function loadOverview(signal: AbortSignal) {
     ),
     getJson<WirePage<WireSession>>('/sessions', { active: 'true', limit: '1000' }, signal),
   ])
-  return { counted, summary, letters, open, active }
+  return { summary, letters, open, active }
 }
+type CurrentNumbers = Awaited<ReturnType<typeof loadCurrent>>
 
-function Tile(props: { name: string; value: string; note: ComponentChildren; href?: string; tone?: string }) {
-  return (
-    <li class={`tile ${props.tone ?? ''}`}>
-      <span class="tile-name">
-        {props.href === undefined ? props.name : <a href={props.href}>{props.name}</a>}
-      </span>
-      <span class="tile-value">{props.value}</span>
-      <span class="tile-note">{props.note}</span>
-    </li>
-  )
-}
+/** The names of the tiles, in their order. */
+const TILE_NAMES = [
+  'Calls',
+  'Failed calls',
+  'Latency p95',
+  'Retries',
+  'Success after retry',
+  'Dead letters',
+  'Open breakers',
+  'Retrying now',
+]
 
-function Tiles({ data }: { data: Awaited<ReturnType<typeof loadOverview>> }) {
-  const { counted, summary, letters, open, active } = data
+function Tiles({ current, traffic }: { current: CurrentNumbers; traffic: MarkedTraffic }) {
+  const { summary, letters, open, active } = current
+  const { calls, successes, failures, retries, rejections, latency } = traffic.metrics.total
   const recovered = Object.entries(summary.success_by_attempt).reduce(
     (total, [attempt, times]) => (attempt === '1' ? total : total + times),
     0,
   )
-  const calls = counted.total_sessions
   const openLetters = letters.by_status.pending + letters.by_status.failed
   const opened = open.circuit_breakers.length
+  const range = `in ${formatDuration(Math.round((traffic.span.to - traffic.span.from) / 1000))}`
   return (
-    <ul class="tiles">
+    <ul class="tiles eight">
       <Tile
         name="Calls"
+        href={urlFor('/operations', { sort: '-calls' })}
         value={formatCount(calls)}
-        note={
-          calls === 0 ? 'in 24 h' : `in 24 h, ${formatPercent(counted.successful_sessions / calls)} succeeded`
-        }
+        note={calls === 0 ? range : `${range}, ${formatPercent(successes / calls)} succeeded`}
+      />
+      <Tile
+        name="Failed calls"
+        href={urlFor('/operations', { sort: '-failures' })}
+        value={formatCount(failures)}
+        note={`${range}, ${formatCount(rejections)} of them rejected`}
+        tone={failures > 0 ? 'bad' : ''}
+      />
+      <Tile
+        name="Latency p95"
+        href={urlFor('/operations', { sort: '-p95' })}
+        value={calls > rejections ? formatDuration(latency.p95) : '–'}
+        note="95 % of calls end within this time"
       />
       <Tile
         name="Retries"
-        value={formatCount(summary.total_retries)}
-        note={`in ${summary.retention_hours} h`}
+        href={urlFor('/operations', { sort: '-retries' })}
+        value={formatCount(retries)}
+        note={range}
       />
       <Tile
         name="Success after retry"
+        href={urlFor('/sessions', { success: 'true' })}
         value={formatCount(recovered)}
-        note="calls that failed at first"
+        note={`calls that failed at first, in ${summary.retention_hours} h`}
         tone={recovered > 0 ? 'good' : ''}
       />
       <Tile
@@ -93,7 +110,7 @@ function Tiles({ data }: { data: Awaited<ReturnType<typeof loadOverview>> }) {
         name="Retrying now"
         href="/sessions?active=true"
         value={`${formatCount(active.items.length)}${active.cursor === undefined ? '' : '+'}`}
-        note={`95 % of calls take at most ${formatDuration(counted.latency.p95)}`}
+        note="calls that wait for their next attempt"
       />
     </ul>
   )
@@ -101,34 +118,61 @@ function Tiles({ data }: { data: Awaited<ReturnType<typeof loadOverview>> }) {
 
 /** Placeholders with the size of the tiles, so that the layout does not shift when the numbers are loaded. */
 const TilePlaceholders = () => (
-  <ul class="tiles blank">
-    {['Calls', 'Retries', 'Success after retry', 'Dead letters', 'Open breakers', 'Retrying now'].map(
-      (name) => (
-        <Tile key={name} name={name} value="–" note={'\u00a0'} />
-      ),
-    )}
+  <ul class="tiles eight blank">
+    {TILE_NAMES.map((name) => (
+      <Tile key={name} name={name} value="–" note={'\u00a0'} />
+    ))}
   </ul>
 )
 
 /** The overview page. */
 export function Overview() {
-  const loaded = useQuery('overview', loadOverview, 5000)
+  const current = useQuery('overview', loadCurrent, REFRESH_MS)
+  const traffic = useTraffic()
   return (
     <>
       <PageHead title="Overview" />
-      {loaded.error !== undefined && <ErrorMessage error={loaded.error} />}
-      {loaded.data === undefined ? <TilePlaceholders /> : <Tiles data={loaded.data} />}
+      {current.error !== undefined && <ErrorMessage error={current.error} />}
+      {current.data === undefined || traffic.data === undefined ? (
+        <TilePlaceholders />
+      ) : (
+        <Tiles current={current.data} traffic={traffic.data} />
+      )}
       <div class="panels">
-        <Traffic />
-        <Distribution data={loaded.data} />
+        <TrafficPanel of={traffic} title="Calls over time" />
+        <SuccessByAttempt summary={current.data?.summary} />
+        <FailuresByKind traffic={traffic.data} />
         <LiveEvents />
       </div>
     </>
   )
 }
 
+function SuccessByAttempt({ summary }: { summary: WireSummary | undefined }) {
+  const attempts = Object.entries(summary?.success_by_attempt ?? {}).filter(([, times]) => times > 0)
+  return (
+    <Panel title="Success by attempt" class="spread">
+      {summary === undefined ? null : attempts.length === 0 ? (
+        <EmptyState title="No successful calls yet" />
+      ) : (
+        <>
+          <Bars
+            label="Calls by successful attempt"
+            values={attempts.map(([attempt, times]) => [`Attempt ${attempt}`, times])}
+            show={formatCount}
+          />
+          <p class="hint">All calls of the last {summary.retention_hours} h.</p>
+        </>
+      )}
+    </Panel>
+  )
+}
+
 /** How many kinds have a bar of their own. */
 const MAX_KINDS = 7
+
+const sumOf = (counts: readonly (readonly [string, number])[]): number =>
+  counts.reduce((sum, [, count]) => sum + count, 0)
 
 /** The counts by kind, highest first. Rare kinds are added up as `other`, so that the bars are all failed attempts. */
 function topKinds(counts: Readonly<Record<string, number>>): [kind: string, count: number][] {
@@ -137,49 +181,41 @@ function topKinds(counts: Readonly<Record<string, number>>): [kind: string, coun
   return [...sorted.slice(0, MAX_KINDS), ['other', sumOf(sorted.slice(MAX_KINDS))]]
 }
 
-const sumOf = (counts: readonly (readonly [string, number])[]): number =>
-  counts.reduce((sum, [, count]) => sum + count, 0)
-
-function Distribution({ data }: { data: Awaited<ReturnType<typeof loadOverview>> | undefined }) {
-  const attempts = Object.entries(data?.summary.success_by_attempt ?? {}).filter(([, times]) => times > 0)
-  const kinds = topKinds(data?.counted.failure_by_reason ?? {})
-  const failedCalls = data?.counted.failed_sessions ?? 0
+function FailuresByKind({ traffic }: { traffic: MarkedTraffic | undefined }) {
+  const { time_window_start: from, time_window_end: to } = traffic?.metrics ?? {}
+  const loaded = useQuery(
+    // The window moves on with the time; only another range starts without data.
+    `kinds ${JSON.stringify(timeRange.value)} ${traffic === undefined}`,
+    async (signal) =>
+      from === undefined ? undefined : getJson<WireMetricsWindow>('/metrics/window', { from, to }, signal),
+    REFRESH_MS,
+  )
+  const kinds = topKinds(loaded.data?.failure_by_reason ?? {})
   return (
-    <>
-      <Panel title="Success by attempt" class="spread">
-        {data === undefined ? null : attempts.length === 0 ? (
-          <EmptyState title="No successful calls yet" />
-        ) : (
+    <Panel title="Failed attempts by kind" class="spread">
+      {loaded.data === undefined ? null : kinds.length === 0 ? (
+        <EmptyState title="No failed attempts in this time range" />
+      ) : (
+        <>
           <Bars
-            label="Calls by successful attempt"
-            values={attempts.map(([attempt, times]) => [`Attempt ${attempt}`, times])}
+            label="Failed attempts by kind"
+            values={kinds.map(([kind, times]) => [formatName(kind), times])}
             show={formatCount}
           />
-        )}
-      </Panel>
-      <Panel title="Failed attempts by kind" class="spread">
-        {data === undefined ? null : kinds.length === 0 ? (
-          <EmptyState title="No failures in 24 h" />
-        ) : (
-          <>
-            <Bars
-              label="Failed attempts by kind"
-              values={kinds.map(([kind, times]) => [formatName(kind), times])}
-              show={formatCount}
-            />
-            <p class="hint">
-              Total:{' '}
+          <p class="hint">
+            Total:{' '}
+            <a href="/errors">
               {formatPlural(
                 sumOf(kinds),
                 'failed attempt or rejected call',
                 'failed attempts and rejected calls',
-              )}{' '}
-              in 24 h. A call can have several: {formatPlural(failedCalls, 'call', 'calls')} failed in the
-              end.
-            </p>
-          </>
-        )}
-      </Panel>
-    </>
+              )}
+            </a>
+            . A call can have several: {formatPlural(loaded.data.failed_sessions, 'call', 'calls')} failed in
+            the end.
+          </p>
+        </>
+      )}
+    </Panel>
   )
 }

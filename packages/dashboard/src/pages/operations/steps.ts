@@ -12,8 +12,7 @@ export const stepLength = ({ from, to }: TimeSpan): number =>
   to - from > 6 * HOUR_MS ? HOUR_MS : Math.max(MINUTE_MS, Math.ceil((to - from) / 60 / MINUTE_MS) * MINUTE_MS)
 
 /** The steps of a time range, aligned to their length. */
-export function timeSteps(span: TimeSpan): TimeSpan[] {
-  const step = stepLength(span)
+export function timeSteps(span: TimeSpan, step = stepLength(span)): TimeSpan[] {
   const first = Math.floor(span.from / step) * step
   const last = Math.max(first + step, Math.ceil(span.to / step) * step)
   return Array.from({ length: (last - first) / step }, (_, index) => ({
