@@ -56,7 +56,7 @@ export const positiveFraction: OptionRule = [
   (value: unknown) => typeof value === 'number' && value > 0 && value <= 1,
 ]
 
-const DURATION_FORMAT = "in milliseconds or as '500ms', '30s', '5m', '24h', '30d'"
+export const DURATION_FORMAT = "in milliseconds or as '500ms', '30s', '5m', '24h', '30d'"
 
 /** A duration of 0 or more, Infinity included. */
 export const nonNegativeDuration: OptionRule = [

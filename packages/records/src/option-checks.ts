@@ -2,8 +2,10 @@ import {
   countOrInfinity as countOrInfinityRule,
   createOptionsError,
   createProblem,
+  nonEmptyString as nonEmptyStringRule,
   nonNegativeInteger as nonNegativeIntegerRule,
   type OptionProblem,
+  ofType,
   optionProblem,
   parseOptions,
   positiveInteger as positiveIntegerRule,
@@ -14,12 +16,9 @@ import { suggest } from './suggest.js'
 export type OptionCheck = readonly [expected: string, isValid: (value: unknown) => boolean]
 
 /** Accepts a string that is not empty. */
-export const nonEmptyString: OptionCheck = [
-  'a string that is not empty',
-  (value) => typeof value === 'string' && value !== '',
-]
+export const nonEmptyString = nonEmptyStringRule as OptionCheck
 /** Accepts a string. */
-export const anyString: OptionCheck = ['a string', (value) => typeof value === 'string']
+export const anyString = ofType('string') as OptionCheck
 /** Accepts a Date with a valid time. */
 export const validDate: OptionCheck = [
   'a valid Date',
@@ -37,9 +36,9 @@ export const positiveNumber: OptionCheck = [
   (value) => Number.isFinite(value) && (value as number) > 0,
 ]
 /** Accepts a function. */
-export const anyFunction: OptionCheck = ['a function', (value) => typeof value === 'function']
+export const anyFunction = ofType('function') as OptionCheck
 /** Accepts true and false. */
-export const anyBoolean: OptionCheck = ['true or false', (value) => typeof value === 'boolean']
+export const anyBoolean = ofType('boolean') as OptionCheck
 /** Accepts an AbortSignal. */
 export const abortSignal: OptionCheck = ['an AbortSignal', (value) => value instanceof AbortSignal]
 

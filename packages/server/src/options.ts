@@ -1,9 +1,19 @@
 import { CONFIG_DEFAULTS } from '@holdfast/config'
 import type { Logger } from '@holdfast/runtime'
-import type { Duration } from 'holdfast'
-import { type Clock, HoldfastError } from 'holdfast'
-import { parseDuration, systemClock } from 'holdfast/internal'
-import { z } from 'zod'
+import type { Clock, Duration } from 'holdfast'
+import {
+  clockOption,
+  createOptionsError,
+  defaultsOf,
+  integerFrom,
+  nonEmptyString,
+  type OptionProblem,
+  type OptionSpecOf,
+  ofType,
+  parseOptions,
+  systemClock,
+  timerDuration,
+} from 'holdfast/internal'
 
 /** The options of an app. */
 export interface AppOptions {
@@ -42,38 +52,41 @@ export interface AppSettings
   readonly allowPrivateTargets: boolean | undefined
 }
 
-const integerFrom = (least: number) =>
-  z
-    .int({ error: `expected a whole number from ${least}` })
-    .min(least, `expected a whole number from ${least}`)
+/** The default value and the rule of each option of an app. */
+export const APP_SPEC: OptionSpecOf<AppOptions> = {
+  host: [CONFIG_DEFAULTS.server.host, nonEmptyString],
+  allowedHosts: [
+    [],
+    [
+      'an array of strings',
+      (value: unknown) => Array.isArray(value) && value.every((name) => typeof name === 'string'),
+    ],
+  ],
+  maxBody: [1_048_576, integerFrom(1024)],
+  heartbeat: [15_000, timerDuration],
+  readerBuffer: [262_144, integerFrom(4096)],
+  maxReaders: [1000, integerFrom(1)],
+  dashboard: [
+    undefined,
+    ['a folder, or false', (value: unknown) => typeof value === 'string' || value === false],
+  ],
+  allowPrivateTargets: [undefined, ofType('boolean')],
+  clock: [systemClock, clockOption],
+  logger: [
+    { error: (fields: object, message: string) => console.error(`holdfast: ${message}`, fields) },
+    [
+      'a logger with error(fields, message)',
+      (value: unknown) => typeof (value as Logger | null)?.error === 'function',
+    ],
+  ],
+}
 
-const optionsSchema = z.strictObject({
-  host: z.string().min(1, 'expected a name or an address').default(CONFIG_DEFAULTS.server.host),
-  allowedHosts: z.array(z.string()).readonly().default([]),
-  maxBody: integerFrom(1024).default(1_048_576),
-  heartbeat: z
-    .custom<Duration>((value) => parseDuration(value as Duration) > 0, 'expected a duration above 0')
-    .default('15s')
-    .transform((value) => parseDuration(value)),
-  readerBuffer: integerFrom(4096).default(262_144),
-  maxReaders: integerFrom(1).default(1000),
-  dashboard: z.union([z.string(), z.literal(false)]).optional(),
-  allowPrivateTargets: z.boolean().optional(),
-  clock: z
-    .custom<Clock>((value) => typeof (value as Clock | null)?.setTimer === 'function', 'expected a Clock')
-    .default(systemClock),
-  logger: z
-    .custom<Pick<Logger, 'error'>>(
-      (value) => typeof (value as Logger | null)?.error === 'function',
-      'expected a logger with error(fields, message)',
-    )
-    .default({ error: (fields, message) => console.error(`holdfast: ${message}`, fields) }),
-})
+const APP_DEFAULTS = defaultsOf(APP_SPEC) as AppSettings
 
 /** Checks the options of an app. @throws INVALID_OPTIONS that lists every problem */
 export function parseAppOptions(input: AppOptions): AppSettings {
-  const read = optionsSchema.safeParse(input)
-  if (read.success) return read.data as AppSettings
-  const details = read.error.issues.map(({ path, message }) => `${path.join('.') || 'options'}: ${message}`)
-  throw new HoldfastError('INVALID_OPTIONS', `invalid server options: ${details.join('; ')}`, { details })
+  const problems: OptionProblem[] = []
+  const settings = parseOptions('', input, APP_DEFAULTS, APP_SPEC, problems)
+  if (problems.length > 0) throw createOptionsError('invalid server options', problems)
+  return settings
 }

@@ -61,14 +61,19 @@ export {
 } from '../http/retryable-status.js'
 export { formatInstance, INSPECT, type Inspect } from '../inspect.js'
 export { Listeners } from '../listeners.js'
+export { integerBetween, integerFrom, listenPort, nonEmptyString, timerDuration } from '../option-rules.js'
 export {
+  clockOption,
   countOrInfinity,
   createOptionsError,
   createProblem,
+  defaultsOf,
   formatProblem,
   nonNegativeInteger,
   type OptionProblem,
   type OptionRule,
+  type OptionSpecOf,
+  ofType,
   optionProblem,
   parseOptions,
   positiveInteger,

@@ -5,8 +5,8 @@ import {
   createOptionsError,
   createProblem,
   type OptionProblem,
-  optionProblem,
-  parseDuration,
+  parseOptions,
+  timerDuration,
 } from 'holdfast/internal'
 import type { Dispatcher } from 'undici'
 import { type Credentials, setCredentials } from './credentials.js'
@@ -97,12 +97,12 @@ export class ProxyUpstream {
   }
 }
 
-function parseTimeout(input: Duration): number {
-  const timeout = parseDuration(input)
-  if (timeout > 0 && timeout < 2 ** 31) return timeout
-  throw createOptionsError('invalid proxy member', [
-    optionProblem('connectTimeout', "a duration above 0, in milliseconds or as '500ms', '30s'", input),
-  ])
+function parseTimeout(connectTimeout: Duration): number {
+  const problems: OptionProblem[] = []
+  const spec = { connectTimeout: [undefined, timerDuration] } as const
+  const parsed = parseOptions('', { connectTimeout }, { connectTimeout: 0 }, spec, problems)
+  if (problems.length > 0) throw createOptionsError('invalid proxy member', problems)
+  return parsed.connectTimeout
 }
 
 const URL_SCHEMES = 'http://, https://, socks5:// or socks5h://'

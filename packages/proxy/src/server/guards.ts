@@ -3,7 +3,9 @@ import {
   createOptionsError,
   isRetryableStatus,
   type OptionProblem,
-  optionProblem,
+  type OptionSpecOf,
+  ofType,
+  parseOptions,
   RETRYABLE_STATUS_ARRAY,
 } from 'holdfast/internal'
 import { proxies } from 'holdfast/presets'
@@ -94,14 +96,20 @@ function createPolicyGuard({ retry: input, ...rest }: ProxyPolicy): ProxyGuard {
   }
 }
 
+/** The retry options of HTTP, which a guard does not have. */
+const HTTP_RETRY_SPEC = {
+  retryStatusCodes: [
+    undefined,
+    [RETRYABLE_STATUS_ARRAY, (codes: unknown) => Array.isArray(codes) && codes.every(isRetryableStatus)],
+  ],
+  retryNonIdempotent: [undefined, ofType('boolean')],
+} satisfies OptionSpecOf<Pick<ProxyRetryOptions, 'retryStatusCodes' | 'retryNonIdempotent'>>
+
 /** Converts `retryStatusCodes` to matchers of a guard: only the listed statuses are retried. */
 function withStatusMatchers({ retryStatusCodes: codes, ...retry }: ProxyRetryOptions): ProxyRetryOptions {
   const { retryNonIdempotent, retryOn, abortOn = [] } = retry
   const problems: OptionProblem[] = []
-  if (codes !== undefined && !(Array.isArray(codes) && codes.every(isRetryableStatus)))
-    problems.push(optionProblem('retry.retryStatusCodes', RETRYABLE_STATUS_ARRAY, codes))
-  if (retryNonIdempotent !== undefined && typeof retryNonIdempotent !== 'boolean')
-    problems.push(optionProblem('retry.retryNonIdempotent', 'a boolean', retryNonIdempotent))
+  parseOptions('retry', { retryStatusCodes: codes, retryNonIdempotent }, {}, HTTP_RETRY_SPEC, problems)
   if (problems.length > 0) throw createOptionsError('invalid proxy policy', problems)
   if (codes === undefined) return retry
   const isListedStatus = (error: unknown): boolean =>

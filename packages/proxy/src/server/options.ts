@@ -1,11 +1,19 @@
 import type { Attempt, Clock, Duration, GuardOptions, Pool, RetryOptions, RunOptions } from 'holdfast'
 import type { FetchRetryOptions } from 'holdfast/http'
 import {
+  clockOption,
   createOptionsError,
   createProblem,
+  defaultsOf,
+  integerBetween,
+  listenPort,
+  nonEmptyString,
   type OptionProblem,
-  parseDuration,
+  type OptionSpecOf,
+  ofType,
+  parseOptions,
   systemClock,
+  timerDuration,
 } from 'holdfast/internal'
 import { type Resolve, resolveBySystem } from '../targets/target-policy.js'
 
@@ -114,43 +122,10 @@ export interface ProxySettings
 
 type DurationOption = 'idleTimeout' | 'headTimeout' | 'connectTimeout' | 'responseTimeout'
 
-/** The defaults of {@link ProxyOptions}. */
-export const PROXY_DEFAULTS = Object.freeze({
-  policies: Object.freeze({}),
-  retryNonIdempotent: false,
-  host: '127.0.0.1',
-  port: 8080,
-  users: Object.freeze([]),
-  allowPrivateTargets: false,
-  maxConnections: 10_000,
-  idleTimeout: 120_000,
-  headTimeout: 10_000,
-  connectTimeout: 10_000,
-  responseTimeout: 60_000,
-  maxHeaderSize: 65_536,
-  workers: 1,
-  resolve: resolveBySystem,
-  clock: systemClock,
-})
-
-type ProxyOptionRule = readonly [
-  expected: string,
-  isValid: (value: unknown) => boolean,
-  convert?: (value: never) => unknown,
-]
-
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
-const integerBetween = (min: number, max: number): ProxyOptionRule => [
-  `an integer from ${min} to ${max}`,
-  (value) => Number.isInteger(value) && (value as number) >= min && (value as number) <= max,
-]
-const positiveDuration: ProxyOptionRule = [
-  "a duration above 0, in milliseconds or as '500ms', '30s', '5m'",
-  (value) => parseDuration(value as Duration) > 0 && parseDuration(value as Duration) < 2 ** 31,
-  parseDuration,
-]
-const anyBoolean: ProxyOptionRule = ['true or false', (value) => typeof value === 'boolean']
-const anyFunction: ProxyOptionRule = ['a function', (value) => typeof value === 'function']
+
+const isPort = (value: unknown): boolean =>
+  Number.isInteger(value) && (value as number) > 0 && (value as number) < 65_536
 
 const isProxyUser = (user: unknown): boolean => {
   const { name, password } = Object(user) as Partial<ProxyUser>
@@ -166,59 +141,52 @@ const isProxyUser = (user: unknown): boolean => {
 /** The same maximum as in the config file. */
 const MAX_WORKERS = 256
 
-const OPTION_RULES: { readonly [K in keyof ProxyOptions]-?: ProxyOptionRule } = {
-  pool: ['a Pool', (value) => isObject(value) && 'select' in value],
-  policies: ['an object of guard options by id', isObject],
-  guard: anyFunction,
-  retryNonIdempotent: anyBoolean,
-  host: ['a name or address', (value) => typeof value === 'string' && value !== ''],
-  port: integerBetween(0, 65_535),
+/** The default value and the rule of each option. */
+const PROXY_SPEC: OptionSpecOf<ProxyOptions> = {
+  pool: [undefined, ['a Pool', (value: unknown) => isObject(value) && 'select' in value]],
+  policies: [Object.freeze({}), ['an object of guard options by id', isObject]],
+  guard: [undefined, ofType('function')],
+  retryNonIdempotent: [false, ofType('boolean')],
+  host: ['127.0.0.1', nonEmptyString],
+  port: [8080, listenPort],
   users: [
-    'an array of { name, password }, both not empty, no colon in a name',
-    (value) => Array.isArray(value) && value.every(isProxyUser),
+    Object.freeze([]),
+    [
+      'an array of { name, password }, both not empty, no colon in a name',
+      (value: unknown) => Array.isArray(value) && value.every(isProxyUser),
+    ],
   ],
-  allowPrivateTargets: anyBoolean,
+  allowPrivateTargets: [false, ofType('boolean')],
   connectPorts: [
-    'an array of ports from 1 to 65535',
-    (value) => Array.isArray(value) && value.every(integerBetween(1, 65_535)[1]),
+    undefined,
+    ['an array of ports from 1 to 65535', (value: unknown) => Array.isArray(value) && value.every(isPort)],
   ],
-  maxConnections: integerBetween(1, 2 ** 31 - 1),
-  idleTimeout: positiveDuration,
-  headTimeout: positiveDuration,
-  connectTimeout: positiveDuration,
-  responseTimeout: positiveDuration,
-  maxHeaderSize: integerBetween(512, 2 ** 20),
-  workers: integerBetween(1, MAX_WORKERS),
-  resolve: anyFunction,
-  clock: [
-    'a Clock with now, wall, setTimer and clearTimer',
-    (value) => isObject(value) && 'setTimer' in value,
-  ],
+  maxConnections: [10_000, integerBetween(1, 2 ** 31 - 1)],
+  idleTimeout: [120_000, timerDuration],
+  headTimeout: [10_000, timerDuration],
+  connectTimeout: [10_000, timerDuration],
+  responseTimeout: [60_000, timerDuration],
+  maxHeaderSize: [65_536, integerBetween(512, 2 ** 20)],
+  workers: [1, integerBetween(1, MAX_WORKERS)],
+  resolve: [resolveBySystem, ofType('function')],
+  clock: [systemClock, clockOption],
 }
 
-/** Formats a value for an error message. Users are not shown, because they contain passwords. */
-const formatOption = (name: string, value: unknown): string =>
-  name === 'users' || isObject(value) ? 'another value' : String(value).slice(0, 40)
+/** The defaults of {@link ProxyOptions}. */
+export const PROXY_DEFAULTS = defaultsOf(PROXY_SPEC) as ProxySettings
+
+/** The problem without the given value where that can contain a password. */
+const withoutPassword = (problem: OptionProblem): OptionProblem =>
+  problem.path === 'users' ? { ...problem, got: 'another value' } : problem
 
 const LOOPBACK_PATTERN = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/
 
 /** Checks the options of a proxy. @throws INVALID_OPTIONS that lists every problem */
 export function parseProxyOptions(input: ProxyOptions): ProxySettings {
   const problems: OptionProblem[] = []
-  const settings = { ...PROXY_DEFAULTS } as Record<string, unknown>
-  for (const [name, value] of Object.entries(Object(input) as object)) {
-    if (value === undefined) continue
-    const rule = Object.hasOwn(OPTION_RULES, name) ? OPTION_RULES[name as keyof ProxyOptions] : undefined
-    if (rule === undefined)
-      problems.push(
-        createProblem(name, 'unknown', `one of ${Object.keys(OPTION_RULES).join(', ')}`, 'an unknown option'),
-      )
-    else if (!rule[1](value))
-      problems.push(createProblem(name, 'invalid', rule[0], formatOption(name, value)))
-    else settings[name] = rule[2] === undefined ? value : rule[2](value as never)
-  }
-  const { host, users } = settings as unknown as ProxySettings
-  if (typeof host === 'string' && !LOOPBACK_PATTERN.test(host) && Array.isArray(users) && users.length === 0)
+  const settings = parseOptions('', input, PROXY_DEFAULTS, PROXY_SPEC, problems)
+  const { host, users, workers, resolve, clock } = settings
+  if (!LOOPBACK_PATTERN.test(host) && users.length === 0 && !problems.some(({ path }) => path === 'users'))
     problems.push(
       createProblem(
         'host',
@@ -227,7 +195,6 @@ export function parseProxyOptions(input: ProxyOptions): ProxySettings {
         `${host}; configure users, or listen on 127.0.0.1`,
       ),
     )
-  const { workers, resolve, clock } = settings as unknown as ProxySettings
   if (workers > 1 && (resolve !== PROXY_DEFAULTS.resolve || clock !== PROXY_DEFAULTS.clock))
     problems.push(
       createProblem(
@@ -237,6 +204,6 @@ export function parseProxyOptions(input: ProxyOptions): ProxySettings {
         `${workers}`,
       ),
     )
-  if (problems.length > 0) throw createOptionsError('invalid proxy options', problems)
-  return settings as unknown as ProxySettings
+  if (problems.length > 0) throw createOptionsError('invalid proxy options', problems.map(withoutPassword))
+  return settings
 }

@@ -1,9 +1,8 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { CONFIG_DEFAULTS } from '@holdfast/config'
-import { type Clock, type Duration, HoldfastError } from 'holdfast'
-import { parseDuration } from 'holdfast/internal'
-import { z } from 'zod'
+import type { Clock, Duration } from 'holdfast'
+import { integerFrom, type OptionSpecOf, timerDuration } from 'holdfast/internal'
 import type { ConnectionTracker } from './connections.js'
 
 /** Timeouts and the connection limit, which prevent slow or idle clients from exhausting the server. */
@@ -36,44 +35,14 @@ export interface ServerLimits {
   readonly maxConnections: number
 }
 
-/** The longest duration of a timer of Node. */
-const MAX_TIMEOUT_MS = 2 ** 31 - 1
-
-const timeoutField = (fallback: number) =>
-  z
-    .custom<Duration>(
-      (value) => parseDuration(value as Duration) > 0 && parseDuration(value as Duration) <= MAX_TIMEOUT_MS,
-      `expected a duration above 0 and at most ${MAX_TIMEOUT_MS} ms`,
-    )
-    .default(fallback)
-    .transform((value) => parseDuration(value))
-
 const DEFAULTS = CONFIG_DEFAULTS.server
 
-const limitsSchema = z.object({
-  headerTimeout: timeoutField(DEFAULTS.headerTimeout),
-  requestTimeout: timeoutField(DEFAULTS.requestTimeout),
-  idleTimeout: timeoutField(DEFAULTS.idleTimeout),
-  maxConnections: z
-    .int('expected a whole number above 0')
-    .min(1, 'expected a whole number above 0')
-    .default(DEFAULTS.maxConnections),
-})
-
-/** The limits of a server: options have precedence over the file, the file over the defaults. @throws INVALID_OPTIONS */
-export function resolveLimits(options: LimitOptions, file: LimitOptions): ServerLimits {
-  const { headerTimeout, requestTimeout, idleTimeout, maxConnections } = options
-  const read = limitsSchema.safeParse({
-    headerTimeout: headerTimeout ?? file.headerTimeout,
-    requestTimeout: requestTimeout ?? file.requestTimeout,
-    idleTimeout: idleTimeout ?? file.idleTimeout,
-    maxConnections: maxConnections ?? file.maxConnections,
-  })
-  if (read.success) return read.data
-  const details = read.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
-  throw new HoldfastError('INVALID_OPTIONS', `invalid server options: ${details.join('; ')}`, {
-    details,
-  })
+/** The default value and the rule of each limit. */
+export const LIMIT_SPEC: OptionSpecOf<LimitOptions> = {
+  headerTimeout: [DEFAULTS.headerTimeout, timerDuration],
+  requestTimeout: [DEFAULTS.requestTimeout, timerDuration],
+  idleTimeout: [DEFAULTS.idleTimeout, timerDuration],
+  maxConnections: [DEFAULTS.maxConnections, integerFrom(1)],
 }
 
 /** The options of a Node server that follow from the limits. */

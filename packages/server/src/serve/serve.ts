@@ -3,37 +3,21 @@ import { readFileSync } from 'node:fs'
 import { createServer as createPlain, type Server } from 'node:http'
 import { createServer as createSecure } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { CONFIG_DEFAULTS } from '@holdfast/config'
 import { getRequestListener } from '@hono/node-server'
-import { type Clock, HoldfastError } from 'holdfast'
-import { systemClock } from 'holdfast/internal'
+import type { Clock } from 'holdfast'
+import { createOptionsError, createProblem } from 'holdfast/internal'
 import type { HttpApp } from '../app/app.js'
 import { type Built, buildApp } from '../app/build-app.js'
 import { isLoopback } from '../auth/local-request.js'
 import { listTokens } from '../auth/tokens.js'
-import { DEFAULT_PORT } from '../defaults.js'
 import { SECURITY_HEADERS } from '../http/security-headers.js'
-import type { AppOptions } from '../options.js'
 import type { HoldfastLike } from '../runtime-api.js'
 import { ConnectionTracker } from './connections.js'
-import {
-  enforceLimits,
-  type LimitOptions,
-  resolveLimits,
-  type ServerLimits,
-  serverOptions,
-} from './limits.js'
+import { enforceLimits, type ServerLimits, serverOptions } from './limits.js'
 import { findHeadProblem, handleMalformed, rejectMalformed } from './malformed-requests.js'
 import { startMemberProbes } from './member-probes.js'
+import { parseServeOptions, type ServeOptions } from './options.js'
 import { UnreadBodies } from './unread-bodies.js'
-
-/** The options of a server: those of its app, its limits and its address. */
-export interface ServeOptions extends AppOptions, LimitOptions {
-  /** The port; 0 selects a free one. @defaultValue `server.port` of the file, else 8000 */
-  port?: number | undefined
-  /** The files of a certificate and its key, for HTTPS. @defaultValue `server.tls` of the file */
-  tls?: { cert: string; key: string } | undefined
-}
 
 /** A running server. */
 export interface RunningServer {
@@ -58,20 +42,18 @@ interface StartedServer extends RunningServer {
   closeWith(runtime: () => Promise<unknown>): Promise<void>
 }
 
-const createOptionsError = (problem: string, cause?: unknown) =>
-  new HoldfastError('INVALID_OPTIONS', `cannot start the server: ${problem}`, {
-    details: [problem],
-    ...(cause === undefined ? {} : { cause }),
-  })
+const createStartError = (path: string, expected: string, got: string, cause?: unknown) =>
+  Object.assign(
+    createOptionsError('cannot start the server', [createProblem(path, 'conflict', expected, got)]),
+    cause !== undefined && { cause },
+  )
 
-function readCertificateFile(file: string, what: string): Buffer {
+function readCertificateFile(file: string, key: string): Buffer {
   try {
     return readFileSync(file)
   } catch (error) {
-    throw createOptionsError(
-      `tls.${what}: ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`,
-      error,
-    )
+    const { code } = error as NodeJS.ErrnoException
+    throw createStartError(`tls.${key}`, 'a file that can be read', `${file} (${code})`, error)
   }
 }
 
@@ -106,28 +88,23 @@ export async function serve(hf: HoldfastLike, options: ServeOptions = {}): Promi
 
 /** Starts a server as {@link serve} does, for a caller that also closes the runtime. */
 export async function startServer(hf: HoldfastLike, options: ServeOptions): Promise<StartedServer> {
-  const fileOptions = hf.config.current.server ?? {}
-  const {
-    port = fileOptions.port ?? DEFAULT_PORT,
-    tls = fileOptions.tls,
-    host = fileOptions.host ?? CONFIG_DEFAULTS.server.host,
-    ...others
-  } = options
-  const { headerTimeout, requestTimeout, idleTimeout, maxConnections, ...rest } = others
-  const limits = resolveLimits({ headerTimeout, requestTimeout, idleTimeout, maxConnections }, fileOptions)
-  if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw createOptionsError(`port: expected an integer from 0 to 65535, got ${String(port)}`)
+  const settings = parseServeOptions(options, hf.config.current.server ?? {})
+  const { port, tls, headerTimeout, requestTimeout, idleTimeout, maxConnections, ...appSettings } = settings
+  const { host, clock } = appSettings
+  const limits: ServerLimits = { headerTimeout, requestTimeout, idleTimeout, maxConnections }
   if (!isLoopback(host) && (await listTokens(hf)).length === 0)
-    throw createOptionsError(
-      `host: ${host} can be reached from other machines, and no token exists; ${
+    throw createStartError(
+      'host',
+      'a loopback address as long as no token exists',
+      `${host}, which can be reached from other machines; ${
         hf.store.private ? MEMORY_STORE_MESSAGE : ''
-      }create one with holdfast token create NAME --role admin, or listen on 127.0.0.1`,
+      }create a token with holdfast token create NAME --role admin, or listen on 127.0.0.1`,
     )
   const secured =
     tls === undefined
       ? undefined
-      : { cert: readCertificateFile(tls.cert ?? '', 'cert'), key: readCertificateFile(tls.key ?? '', 'key') }
-  const built = buildApp(hf, { ...rest, host })
+      : { cert: readCertificateFile(tls.cert, 'cert'), key: readCertificateFile(tls.key, 'key') }
+  const built = buildApp(hf, appSettings)
   const { app } = built
   const listener = getRequestListener(app.fetch as never, { errorHandler: answerInvalidUrl })
   const unread = new UnreadBodies()
@@ -142,7 +119,6 @@ export async function startServer(hf: HoldfastLike, options: ServeOptions): Prom
     )
   })
   const connections = new ConnectionTracker(server, secured !== undefined)
-  const { clock = systemClock } = options
   enforceLimits(server, connections, limits, { clock, warn: (message) => built.logger.error({}, message) })
   handleMalformed(server)
   try {
@@ -197,8 +173,10 @@ function createServer(
   try {
     return createSecure({ ...options, ...secured }, listener) as unknown as Server
   } catch (error) {
-    throw createOptionsError(
-      'tls: expected a certificate and its key in PEM, got files that are not or do not match',
+    throw createStartError(
+      'tls',
+      'a certificate and its key in PEM',
+      'files that are not or do not match',
       error,
     )
   }
@@ -209,11 +187,13 @@ function listen(server: Server, port: number, host: string): Promise<void> {
     const failed = (error: NodeJS.ErrnoException) =>
       reject(
         error.code === 'EADDRINUSE'
-          ? createOptionsError(
-              `port: ${port} on ${host} is already in use; choose another port, or 0 for a free one`,
+          ? createStartError(
+              'port',
+              'a free port',
+              `${port} on ${host}, which is already in use; choose another port, or 0 for a free one`,
               error,
             )
-          : createOptionsError(`${host}:${port}: ${error.message}`, error),
+          : createStartError('host', 'an address to listen on', `${host}:${port}: ${error.message}`, error),
       )
     server.once('error', failed)
     server.listen(port, host, () => {

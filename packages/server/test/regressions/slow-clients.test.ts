@@ -3,7 +3,8 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { Holdfast } from '@holdfast/runtime'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type RunningServer, type ServeOptions, serve } from '../../src/serve/serve.js'
+import type { ServeOptions } from '../../src/serve/options.js'
+import { type RunningServer, serve } from '../../src/serve/serve.js'
 
 const closers: (() => unknown)[] = []
 
