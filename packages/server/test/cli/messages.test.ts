@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { EXIT_CODES } from '../../src/cli/context/exit.js'
@@ -61,12 +60,6 @@ describe('the command line', () => {
       const { out } = await new World().run([...group, leaf.name(), '--help'])
       expect(out, leaf.name()).toMatch(new RegExp(`\\n  \\$ .*\\b${leaf.name()}\\b`))
     }
-  })
-
-  it('is on the page of the command, with every exit code', () => {
-    const page = readFileSync(new URL('../../../../docs/cli.md', import.meta.url), 'utf8')
-    for (const name of COMMANDS) expect(page).toContain(`\`${name}`)
-    for (const code of Object.values(EXIT_CODES)) expect(page).toMatch(new RegExp(`\\| ${code} \\|`))
   })
 
   it('says its version', async () => {
