@@ -36,3 +36,28 @@ describe('ARCHITECTURE.md', () => {
     expect(links.filter((link) => !existsSync(join(root, link)))).toEqual([])
   })
 })
+
+/** The rows of the tables in a section of a document. */
+const tablesOf = (document: string, heading: string): string => {
+  const [, rest = ''] = readFileSync(join(root, document), 'utf8').split(`## ${heading}\n`)
+  return (rest.split('\n## ')[0] as string).match(/^\|.*\|$/gm)?.join('\n') ?? ''
+}
+
+describe.each([
+  ['ARCHITECTURE.md', 'Where to make a change'],
+  ['CONTRIBUTING.md', 'Adding a policy to the engine'],
+])('the table of %s, %s', (document, heading) => {
+  const named = [...tablesOf(document, heading).matchAll(/`([\w./-]+)`/g)].map(([, word]) => word as string)
+  const paths = named.filter((word) => word.includes('/'))
+
+  it('names only paths that exist', () => {
+    expect(paths.length).toBeGreaterThan(10)
+    const isMissing = (path: string) =>
+      !existsSync(join(root, 'packages', path)) && !existsSync(join(root, path))
+    expect(paths.filter(isMissing)).toEqual([])
+  })
+
+  it('names files by their whole path', () => {
+    expect(named.filter((word) => /\.(ts|tsx|mjs|md)$/.test(word) && !word.includes('/'))).toEqual([])
+  })
+})

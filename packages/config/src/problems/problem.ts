@@ -53,6 +53,7 @@ interface MinimumField {
 
 /** What is wrong with a value. */
 export interface ProblemFacts {
+  /** The kind of problem. */
   readonly code: ProblemCode
   /** The expected value in words, the known names, or another field. */
   readonly expected: string | readonly string[] | MinimumField
