@@ -1,17 +1,18 @@
-// Types by `tsc -b`, code by esbuild: each entry is a file, and what a package's entries share is one more, because a
-// process that imports one of them loads as few files as can be.
+// Types by `tsc -b`, code by esbuild. Each entry is one file, and the code that the entries of a package share is one more, so
+// that a process loads few files. Libraries are built as CommonJS too.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
+import { buildCommonJs, copyTypes } from './cjs.mjs'
 import { buildCommands } from './commands.mjs'
 import { formatSchema, packages, sourceLoaders } from './packages.mjs'
 
 const all = packages()
 
-/** What `guard` can do without lies in a file of its own, so that a bundler leaves it out. */
+/** Sources that `guard` works without. They are files of their own, so that a bundler can leave them out. */
 const APART = ['pool/pool.ts']
 
 const options = /** @type {const} */ ({
@@ -20,15 +21,17 @@ const options = /** @type {const} */ ({
   platform: 'neutral',
   format: 'esm',
   target: 'es2022',
-  sourcemap: true,
+  // Beside the files for tools of this repository; not published and not named in the code.
+  sourcemap: 'external',
   loader: sourceLoaders,
   logLevel: 'warning',
 })
 
-for (const { name, dir, entries, commands } of all) {
+for (const { name, dir, entries, commands, hasCommonJs } of all) {
   const dist = join(dir, 'dist')
   const src = join(dir, 'src')
-  // Deleted sources must not live on in what is published.
+  // The output of a deleted source must not be published.
+  rmSync(join(dist, 'cjs'), { recursive: true, force: true })
   const built = existsSync(dist) ? readdirSync(dist, { recursive: true, encoding: 'utf8' }) : []
   for (const file of built) {
     const source = join(src, file.replace(/\.d\.ts$/, '.ts'))
@@ -36,7 +39,7 @@ for (const { name, dir, entries, commands } of all) {
     if (stale) rmSync(join(dist, file))
   }
 
-  // Everything but the engine runs on Node.js alone, where a few more files cost nothing.
+  // The other packages run on Node.js only, where a few more files cost nothing.
   if (name !== 'holdfast') {
     if (entries.length > 0)
       await build({
@@ -48,6 +51,7 @@ for (const { name, dir, entries, commands } of all) {
         chunkNames: 'chunks/[name]-[hash]',
       })
     await buildCommands({ src, dist, commands, options })
+    if (hasCommonJs) await buildCommonJs(dist)
     continue
   }
 
@@ -72,7 +76,7 @@ for (const { name, dir, entries, commands } of all) {
     })
   for (const file of files) {
     const outfile = join(dist, relative(src, file)).replace(/\.ts$/, '.js')
-    /** Where a shared source, or an entry of the package's own, is found from the file that is written. */
+    /** The path from the written file to a shared source or another entry of the package. */
     const from = (/** @type {string} */ path) => {
       const target = isShared(path)
         ? join(dist, 'core.js')
@@ -97,12 +101,13 @@ for (const { name, dir, entries, commands } of all) {
       ],
     })
   }
+  await buildCommonJs(dist)
 }
 
-// The page that the server ships.
+// The dashboard, which the server ships.
 await import('../packages/dashboard/build.mjs')
 
-// What editors check a config file by comes from the schema that checks it.
+// The JSON schema for editors is made from the schema that checks a config file.
 const runtime = all.find(({ name }) => name === '@holdfast/runtime')
 if (runtime !== undefined) {
   const { jsonSchema } = await import(pathToFileURL(join(runtime.dir, 'dist/index.js')).href)
@@ -112,4 +117,5 @@ if (runtime !== undefined) {
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
 const typed = all.map(({ dir }) => dir).filter((dir) => existsSync(join(dir, 'tsconfig.json')))
 const types = spawnSync(process.execPath, [tsc, '-b', ...typed], { stdio: 'inherit' })
+if (types.status === 0) for (const { dir, hasCommonJs } of all) if (hasCommonJs) copyTypes(join(dir, 'dist'))
 process.exit(types.status ?? 1)

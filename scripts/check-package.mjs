@@ -1,4 +1,4 @@
-// Checks what a user would install: each package is packed, and the tarball judged.
+// Packs each package and checks its tarball with publint and, for every `moduleResolution`, with attw.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,10 +10,10 @@ const folder = mkdtempSync(join(tmpdir(), 'holdfast-pack-'))
 const bin = (/** @type {string} */ name) => join(root, 'node_modules/.bin', name)
 let failed = false
 try {
-  for (const { name, tarball } of packAll(folder)) {
+  for (const { name, tarball, hasCommonJs } of packAll(folder)) {
     for (const [program, ...args] of [
       ['publint', 'run', tarball, '--strict'],
-      ['attw', tarball, '--profile', 'esm-only', '--no-emoji'],
+      ['attw', tarball, '--no-emoji', ...(hasCommonJs ? [] : ['--profile', 'esm-only'])],
     ]) {
       const { status, stdout, stderr } = spawnSync(bin(program ?? ''), args, { encoding: 'utf8' })
       if (status === 0) continue

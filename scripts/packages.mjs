@@ -1,5 +1,5 @@
-// What the workspace publishes, read from the packages' own `exports`: the build, the API snapshots and the
-// package checks all follow it, so a new subpath is one entry in one package.json.
+// The packages of the workspace and their entries, read from `exports` of each package.json. The build, the API snapshots and the
+// package checks use it, so that a new subpath is one entry in one package.json.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -12,8 +12,10 @@ export const root = fileURLToPath(new URL('..', import.meta.url))
 /**
  * @typedef {{ id: string, source: string, types: string, code: string }} Entry
  *   `id` is how it is imported; the others are absolute paths.
- * @typedef {{ name: string, dir: string, private: boolean, entries: Entry[], commands: string[] }} Package
- *   `commands` are the sources of what it installs on the command line.
+ * @typedef {{ name: string, dir: string, private: boolean, entries: Entry[], commands: string[], hasCommonJs: boolean }} Package
+ *   `commands` are the sources of its commands; `hasCommonJs` is true if `require` loads files of their own.
+ * @typedef {{ types: string, default: string }} Target
+ * @typedef {Target | { require: Target, default: Target } | string} ExportTarget
  */
 
 /** @returns {Package[]} */
@@ -30,6 +32,7 @@ export function packages() {
         private: manifest.private === true,
         entries: entries(dir, manifest.name, manifest.exports ?? {}),
         commands: [join(dir, COMMAND_SOURCE)].filter((file) => existsSync(file)),
+        hasCommonJs: Object.values(manifest.exports ?? {}).some((target) => 'require' in Object(target)),
       }
     })
 }
@@ -37,17 +40,18 @@ export function packages() {
 /**
  * @param {string} dir
  * @param {string} name
- * @param {Record<string, { types: string, default: string } | string>} exported
+ * @param {Record<string, ExportTarget>} exported
  * @returns {Entry[]}
  */
 function entries(dir, name, exported) {
   return Object.entries(exported).flatMap(([subpath, target]) => {
     if (typeof target === 'string') return []
+    const { types, default: code } = 'require' in target ? target.default : target
     return {
       id: name + subpath.slice(1),
-      source: source(dir, target.default),
-      types: join(dir, target.types),
-      code: join(dir, target.default),
+      source: source(dir, code),
+      types: join(dir, types),
+      code: join(dir, code),
     }
   })
 }

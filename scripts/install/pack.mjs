@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { packages, root } from '../packages.mjs'
 
 /**
- * @typedef {{ name: string, dir: string, tarball: string }} Packed
+ * @typedef {{ name: string, dir: string, tarball: string, hasCommonJs: boolean }} Packed
  *
  * @param {string} folder where the tarballs are written
  * @returns {Packed[]} the public packages
@@ -20,9 +20,9 @@ export function packAll(folder) {
   })
   /** @type {{ name: string, filename: string }[]} */
   const packed = JSON.parse(output)
-  return published.map(({ name, dir }) => {
+  return published.map(({ name, dir, hasCommonJs }) => {
     const filename = packed.find((each) => each.name === name)?.filename
     if (filename === undefined) throw new Error(`npm pack wrote no tarball of ${name}`)
-    return { name, dir, tarball: join(folder, filename) }
+    return { name, dir, tarball: join(folder, filename), hasCommonJs }
   })
 }
