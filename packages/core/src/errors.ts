@@ -35,6 +35,7 @@ export interface HoldfastErrorOptions {
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
 const BRAND = Symbol.for('holdfast.error')
+const { isPrototypeOf } = Object.prototype
 
 /**
  * The class of all errors that Holdfast creates; `code` distinguishes them and is stable. When retries end, the error of
@@ -66,6 +67,13 @@ export class HoldfastError<C extends HoldfastErrorCode = HoldfastErrorCode> exte
     if (options?.status !== undefined) this.status = options.status
     if (options?.details !== undefined) this.details = options.details
   }
+
+  /** Makes `instanceof` true for errors of another copy of the package, such as its CommonJS form. */
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return Object.is(this, HoldfastError)
+      ? isHoldfastError(value)
+      : isPrototypeOf.call(this.prototype, value as object)
+  }
 }
 
 Object.defineProperties(HoldfastError.prototype, {
@@ -75,7 +83,7 @@ Object.defineProperties(HoldfastError.prototype, {
 
 /**
  * Whether an error is a {@link HoldfastError}, with that code if one is given. It also recognises errors of another copy of
- * the package, for which `instanceof` returns false.
+ * the package.
  *
  * @example
  * ```ts

@@ -18,6 +18,9 @@ import { OutcomeWindow } from './window.js'
 
 export type { BreakerEvent, BreakerState } from './state.js'
 
+/** Grows with each change of the methods that a guard calls. */
+const BREAKER_VERSION = 1
+
 /**
  * A circuit breaker: closed while its target works, open while calls are rejected, half open while a few probes find out
  * whether the target has recovered. It has no timer: once the open time is over, the next call becomes a probe.
@@ -70,6 +73,18 @@ export class CircuitBreaker {
   /** @internal Connects the breaker with those of the same name on other nodes; undefined for a local breaker. */
   coordinator: BreakerCoordinator | undefined = undefined
   private listeners: Listeners<BreakerEvent> | undefined = undefined
+
+  /** @internal The version of the methods that a guard calls, which can be that of another copy of this package. */
+  get breakerVersion(): number {
+    return BREAKER_VERSION
+  }
+
+  /** Makes `instanceof` true for breakers of another copy of the package, such as its CommonJS form. */
+  static [Symbol.hasInstance](value: unknown): boolean {
+    if (!Object.is(this, CircuitBreaker))
+      return Object.prototype.isPrototypeOf.call(this.prototype, value as object)
+    return (value as Partial<CircuitBreaker> | null | undefined)?.breakerVersion === BREAKER_VERSION
+  }
 
   constructor(options?: CircuitBreakerOptions)
   /** @internal With checked settings that are shared with other breakers. */

@@ -1,5 +1,6 @@
 import { readCauseChain } from '../classify/cause-chain.js'
 import type { StopReason } from '../retry/decide.js'
+import { sharedByAllCopies } from '../shared-registry.js'
 
 /** The record of one attempt, kept if the call failed at least once. */
 export interface AttemptRecord {
@@ -80,26 +81,44 @@ class ErrorWithSession extends ReturnsObject {
   }
 }
 
-/** Sessions of objects that are not extensible, for engines that reject private fields on them. */
-const entriesOfFrozen = new WeakMap<object, SessionEntry>()
-let lastSequence = 0
+/** The sessions of the errors that all copies of this package in the process threw. */
+interface SessionRegistry {
+  /** The sequence number of the latest session. */
+  lastSequence: number
+  set(error: object, entry: SessionEntry): void
+  get(error: object): SessionEntry | undefined
+}
+
+function createSessionRegistry(): SessionRegistry {
+  // Sessions of objects that are not extensible, for engines that reject private fields on them.
+  const entriesOfFrozen = new WeakMap<object, SessionEntry>()
+  return {
+    lastSequence: 0,
+    set(error, entry) {
+      try {
+        ErrorWithSession.set(error, entry)
+      } catch {
+        entriesOfFrozen.set(error, entry)
+      }
+    },
+    get: (error) => ErrorWithSession.get(error) ?? entriesOfFrozen.get(error),
+  }
+}
+
+/** The number at the end grows with each change of the registry or its entries. */
+const registry = /* @__PURE__ */ sharedByAllCopies('sessions.1', createSessionRegistry)
 const NO_ENTRIES: readonly SessionEntry[] = []
 
 const isObject = (value: unknown): value is object =>
   (typeof value === 'object' && value !== null) || typeof value === 'function'
 
 /** The sequence number of the latest session. */
-export const sessionSequence = (): number => lastSequence
+export const sessionSequence = (): number => registry.lastSequence
 
 /** Attaches a session to the error or response that a call ends with. A value that is not an object has no session. */
 export function attachSession(result: unknown, session: Session, guard: object, isExhausted: boolean): void {
-  const entry: SessionEntry = { session, guard, sequence: ++lastSequence, isExhausted }
-  if (!isObject(result)) return
-  try {
-    ErrorWithSession.set(result, entry)
-  } catch {
-    entriesOfFrozen.set(result, entry)
-  }
+  const entry: SessionEntry = { session, guard, sequence: ++registry.lastSequence, isExhausted }
+  if (isObject(result)) registry.set(result, entry)
 }
 
 /** Attaches the session of one error to another. */
@@ -109,7 +128,7 @@ export function transferSession(from: unknown, to: unknown): void {
 }
 
 const entryOf = (error: unknown): SessionEntry | undefined =>
-  isObject(error) ? (ErrorWithSession.get(error) ?? entriesOfFrozen.get(error)) : undefined
+  isObject(error) ? registry.get(error) : undefined
 
 /**
  * Returns the sessions of failed calls of other guards that ended after `since` with this error or one of its causes: those inside the
@@ -127,7 +146,7 @@ export const hasExhaustedSession = (error: unknown, guard: object, since: number
   innerEntries(error, guard, since).some(({ isExhausted }) => isExhausted)
 
 function innerEntries(error: unknown, guard: object, since: number): readonly SessionEntry[] {
-  if (lastSequence === since) return NO_ENTRIES
+  if (registry.lastSequence === since) return NO_ENTRIES
   return readCauseChain(error)
     .nodes.map(entryOf)
     .filter(
