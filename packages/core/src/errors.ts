@@ -69,7 +69,7 @@ export class HoldfastError<C extends HoldfastErrorCode = HoldfastErrorCode> exte
   }
 
   /** Makes `instanceof` true for errors of another copy of the package, such as its CommonJS form. */
-  static [Symbol.hasInstance](value: unknown): boolean {
+  static override [Symbol.hasInstance](value: unknown): boolean {
     return Object.is(this, HoldfastError)
       ? isHoldfastError(value)
       : isPrototypeOf.call(this.prototype, value as object)
