@@ -23,6 +23,7 @@ export const deadLetterSchema = describeFields(
     operation_type: z.string().min(1),
     status: z.enum(DEAD_LETTER_STATUSES),
     original_payload: userData(),
+    edited_payload: userData().optional(),
     error_details: failureSchema.extend({ history: z.array(failureSchema).optional() }),
     created_at: timestamp(),
     last_attempt: timestamp(),
@@ -41,7 +42,10 @@ export const deadLetterSchema = describeFields(
     item_id: 'The item that the call was about.',
     operation_type: 'The operation that failed. Its handler replays the dead letter.',
     status: 'The status of the dead letter.',
-    original_payload: 'The payload for a replay; encrypted if `dead_letters.encryption_key` is set.',
+    original_payload:
+      'The payload of the failed call; encrypted in the store if `dead_letters.encryption_key` is set.',
+    edited_payload:
+      'The payload that an operator replaced it with. Replays use it. Absent or null: not edited.',
     error_details: 'The last error, with the errors of earlier replays in `history`.',
     created_at: 'When the dead letter was stored.',
     last_attempt: 'When the call or its last replay was attempted.',

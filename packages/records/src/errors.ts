@@ -55,6 +55,7 @@ export const AUDIT_ACTIONS = [
   'dead_letter.replay',
   'dead_letter.purge',
   'dead_letter.complete',
+  'dead_letter.edit',
   'session.cancel',
   'session.read',
   'metrics.read',

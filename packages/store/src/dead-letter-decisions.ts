@@ -1,7 +1,7 @@
 import type { DeadLetter } from '@holdfast/records'
-import { asCompleted, asSettled, isLeased, leaseStateOf, withLease } from './dead-letter-rules.js'
+import { asCompleted, asSettled, isLeased, leaseStateOf, viewAt, withLease } from './dead-letter-rules.js'
 import { isSamePayload } from './payload.js'
-import type { Added, Leased, Settlement } from './store.js'
+import type { Added, Edited, Leased, Settlement } from './store.js'
 
 /** A stored entry with the owner of its lease. */
 interface OwnedEntry {
@@ -74,6 +74,18 @@ const decideRequest =
     return { result: entry, entry, owner: stored.owner }
   }
 
+const decideEdit =
+  (editedPayload: unknown, now: Date): DecideChange<Edited> =>
+  (stored) => {
+    if (stored === undefined) return { result: { result: 'missing' } }
+    if (stored.entry.status === 'completed') return { result: { result: 'done', entry: stored.entry } }
+    const leaseState = leaseStateOf(stored.entry)
+    if (isLeased(leaseState, now.getTime()))
+      return { result: { result: 'held', until: new Date(leaseState.leasedUntil) } }
+    const entry = { ...stored.entry, editedPayload }
+    return { result: { result: 'edited', entry: viewAt(entry, now.getTime()) }, entry, owner: stored.owner }
+  }
+
 /**
  * The methods of a queue that change one entry. A backend implements how an entry is read and replaced, and nothing else: the
  * decisions are the same in all of them.
@@ -105,5 +117,9 @@ export abstract class DeadLetterChanger {
 
   request(id: string, at: Date): Promise<DeadLetter | undefined> {
     return this.change(id, decideRequest(at))
+  }
+
+  edit(id: string, editedPayload: unknown, now: Date): Promise<Edited> {
+    return this.change(id, decideEdit(editedPayload, now))
   }
 }

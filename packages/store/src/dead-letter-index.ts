@@ -1,5 +1,6 @@
 import { DEAD_LETTER_STATUSES, type DeadLetter, type DeadLetterStatus } from '@holdfast/records'
 import { effectiveStatus, isLeased, type LeaseState } from './dead-letter-rules.js'
+import { zeroCounts } from './dead-letter-stats.js'
 import { SortedList, type SortKey, type SortPosition } from './sorted-list.js'
 import type { DeadLetterFilter, DeadLetterStats } from './store.js'
 
@@ -163,6 +164,13 @@ export class DeadLetterIndex<S extends IndexEntry> {
     const matches = [...new Set(ids)].flatMap((id) => this.byId.get(id) ?? [])
     yield* matches.sort((a, b) => a.at - b.at || a.order - b.order)
     return undefined
+  }
+
+  /** The number of matching entries with each status. */
+  count(query: DeadLetterQuery, now: number): Record<DeadLetterStatus, number> {
+    const counts = zeroCounts()
+    for (const indexed of this.select(query, now, false)) counts[effectiveStatus(indexed, now)]++
+    return counts
   }
 
   stats(now: number): DeadLetterStats {

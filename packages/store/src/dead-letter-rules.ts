@@ -38,6 +38,17 @@ export const withLease = (entry: DeadLetter, until: Date): DeadLetter => ({
   leasedUntil: until,
 })
 
+/** The entry with other payloads, for key rotation. An edited payload that is undefined stays. */
+export const withPayloads = (
+  entry: DeadLetter,
+  originalPayload: unknown,
+  editedPayload?: unknown,
+): DeadLetter => ({
+  ...entry,
+  originalPayload,
+  ...(editedPayload === undefined ? {} : { editedPayload }),
+})
+
 export function asCompleted(entry: DeadLetter, at: Date, lastAttempt = entry.lastAttempt): DeadLetter {
   return {
     ...entry,

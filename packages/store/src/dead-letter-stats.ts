@@ -9,7 +9,8 @@ export interface StatusCount {
   n: number | string
 }
 
-const zeroCounts = (): Record<DeadLetterStatus, number> => ({
+/** No entries in any status. */
+export const zeroCounts = (): Record<DeadLetterStatus, number> => ({
   pending: 0,
   replaying: 0,
   completed: 0,

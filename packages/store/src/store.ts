@@ -115,6 +115,9 @@ export interface DeadLetterFilter extends PageOptions, TimeRange {
   itemId?: string | undefined
 }
 
+/** Selects dead letters for a change or a count, without a page. */
+export type DeadLetterSelector = Omit<DeadLetterFilter, keyof PageOptions>
+
 /** The result of adding an entry. */
 export type Added =
   | { result: 'added'; entry: DeadLetter }
@@ -131,6 +134,15 @@ export type Leased =
   /** Another owner holds the lease until this time. */
   | { result: 'held'; until: Date }
   /** The entry is completed and cannot be replayed. */
+  | { result: 'done'; entry: DeadLetter }
+
+/** The result of editing a payload. */
+export type Edited =
+  | { result: 'edited'; entry: DeadLetter }
+  | { result: 'missing' }
+  /** Another owner holds the lease until this time. */
+  | { result: 'held'; until: Date }
+  /** The entry is completed and is not replayed again. */
   | { result: 'done'; entry: DeadLetter }
 
 /** The outcome of a replay. */
@@ -175,6 +187,8 @@ export interface DeadLetterStore {
   get(id: string, now: Date): Promise<DeadLetter | undefined>
   /** Lists entries, oldest first by default. */
   list(filter: DeadLetterFilter | undefined, now: Date): Promise<Page<DeadLetter>>
+  /** Returns the number of matching entries with each status. */
+  count(selector: DeadLetterSelector, now: Date): Promise<Record<DeadLetterStatus, number>>
   /** Acquires a lease: the entry is `replaying` until it is settled or the lease expires. */
   lease(id: string, owner: string, until: Date, now: Date): Promise<Leased>
   /** Acquires leases on the oldest matching entries that are not leased; only on those with a replay request, if `requested`. */
@@ -182,8 +196,13 @@ export interface DeadLetterStore {
     want: {
       operations?: readonly string[] | undefined
       statuses: readonly ('pending' | 'failed')[]
+      itemId?: string | undefined
+      from?: Date | undefined
+      to?: Date | undefined
       requested?: boolean | undefined
       limit: number
+      /** Only these ids. */
+      ids?: readonly string[] | undefined
       /** Ids to skip. */
       except?: ReadonlySet<string> | undefined
     },
@@ -203,14 +222,19 @@ export interface DeadLetterStore {
   complete(id: string, at: Date): Promise<DeadLetter | undefined>
   /** Records a request to replay an entry. Undefined for an unknown id. */
   request(id: string, at: Date): Promise<DeadLetter | undefined>
+  /**
+   * Replaces the edited payload of an entry that is neither leased nor completed; the original payload stays. Null removes the
+   * edited payload.
+   */
+  edit(id: string, editedPayload: unknown, now: Date): Promise<Edited>
   /** Whether an entry was ever completed, even if it has been purged since. */
   isProcessed(id: string): Promise<boolean>
   /** Deletes matching entries that are not leased. Returns how many. `ids` selects single entries. */
   purge(filter: DeadLetterFilter & { ids?: readonly string[] | undefined }, now: Date): Promise<number>
   /** Returns the numbers of entries by status and operation. */
   stats(now: Date): Promise<DeadLetterStats>
-  /** Replaces the payload of an entry, for key rotation. */
-  rewrite(id: string, payload: unknown): Promise<void>
+  /** Replaces the payload of an entry, and its edited payload unless undefined, for key rotation. */
+  rewrite(id: string, payload: unknown, editedPayload?: unknown): Promise<void>
   /**
    * Sets the function that compares the payloads of two entries, which may be encrypted; it throws if a key is missing. Absent
    * in a store that does not accept entries before it can compare them.

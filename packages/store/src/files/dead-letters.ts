@@ -2,9 +2,9 @@ import type { DeadLetter } from '@holdfast/records'
 import { encodeCursor, parsePaging } from '../cursor.js'
 import { DeadLetterChanger, type DecideChange, toDuplicate } from '../dead-letter-decisions.js'
 import { toQuery } from '../dead-letter-index.js'
-import { isLeased, viewAt, withLease } from '../dead-letter-rules.js'
+import { isLeased, viewAt, withLease, withPayloads } from '../dead-letter-rules.js'
 import type { SortPosition } from '../sorted-list.js'
-import type { Added, DeadLetterStore } from '../store.js'
+import type { Added, DeadLetterSelector, DeadLetterStore } from '../store.js'
 import { createUnavailableError, type Disk } from './disk.js'
 import { EntryFiles, type FileEntry } from './entry-files.js'
 import type { FairFileLock } from './lock.js'
@@ -120,6 +120,10 @@ export class FilesDeadLetters extends DeadLetterChanger implements DeadLetterSto
     })
   }
 
+  count(selector: DeadLetterSelector, now: Date) {
+    return this.enqueue(async () => this.entries.index.count(toQuery(selector), now.getTime()))
+  }
+
   protected change<R>(id: string, decide: DecideChange<R>): Promise<R> {
     return this.enqueue(async (transaction) => {
       const found = await transaction.find(id)
@@ -170,12 +174,12 @@ export class FilesDeadLetters extends DeadLetterChanger implements DeadLetterSto
     return this.enqueue(async () => this.entries.index.stats(now.getTime()))
   }
 
-  rewrite(id: string, payload: unknown): Promise<void> {
+  rewrite(id: string, payload: unknown, editedPayload?: unknown): Promise<void> {
     return this.enqueue(async (transaction) => {
       const found = await transaction.find(id)
       if (found !== undefined)
         transaction.put(
-          { ...found.entry, originalPayload: payload },
+          withPayloads(found.entry, payload, editedPayload),
           found.indexed.order,
           found.indexed.owner,
         )

@@ -2,9 +2,9 @@ import type { DeadLetter } from '@holdfast/records'
 import { encodeCursor, parsePaging } from '../cursor.js'
 import { DeadLetterChanger, type DecideChange, toDuplicate } from '../dead-letter-decisions.js'
 import { DeadLetterIndex, type IndexEntry, toIndexEntry, toQuery } from '../dead-letter-index.js'
-import { isLeased, viewAt, withLease } from '../dead-letter-rules.js'
+import { isLeased, viewAt, withLease, withPayloads } from '../dead-letter-rules.js'
 import type { SortPosition } from '../sorted-list.js'
-import type { Added, DeadLetterStore } from '../store.js'
+import type { Added, DeadLetterSelector, DeadLetterStore } from '../store.js'
 
 interface StoredEntry extends IndexEntry {
   readonly entry: DeadLetter
@@ -57,6 +57,10 @@ export class MemoryDeadLetters extends DeadLetterChanger implements DeadLetterSt
     return { items }
   }
 
+  async count(selector: DeadLetterSelector, now: Date) {
+    return this.index.count(toQuery(selector), now.getTime())
+  }
+
   protected async change<R>(id: string, decide: DecideChange<R>): Promise<R> {
     const indexed = this.index.get(id)
     const { result, entry, owner } = decide(indexed)
@@ -92,9 +96,9 @@ export class MemoryDeadLetters extends DeadLetterChanger implements DeadLetterSt
     return this.index.stats(now.getTime())
   }
 
-  async rewrite(id: string, payload: unknown): Promise<void> {
+  async rewrite(id: string, payload: unknown, editedPayload?: unknown): Promise<void> {
     const indexed = this.index.get(id)
     if (indexed !== undefined)
-      this.put({ ...indexed.entry, originalPayload: payload }, indexed.order, indexed.owner)
+      this.put(withPayloads(indexed.entry, payload, editedPayload), indexed.order, indexed.owner)
   }
 }

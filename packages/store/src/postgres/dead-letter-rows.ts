@@ -20,6 +20,7 @@ export interface PostgresDeadLetterRow {
   error_details: string
   rest: string
   original_payload: string
+  edited_payload: string | null
 }
 
 /** A stored entry, with the owner of its lease. */
@@ -47,6 +48,7 @@ export function fromRow(row: PostgresDeadLetterRow): StoredDeadLetter {
     error_details: JSON.parse(row.error_details) as unknown,
     processed: row.status === 'completed',
     original_payload: JSON.parse(row.original_payload) as unknown,
+    ...(row.edited_payload === null ? {} : { edited_payload: JSON.parse(row.edited_payload) as unknown }),
   }
   const owner = row.lease_owner === null ? null : fromColumn(row.lease_owner)
   return { seq: row.seq, owner, change: row.change, entry: reviveDeadLetter(wire) }

@@ -1,13 +1,19 @@
 import { randomUUID } from 'node:crypto'
-import type { DeadLetter } from '@holdfast/records'
+import type { DeadLetter, DeadLetterStatus } from '@holdfast/records'
 import { encodeCursor, parsePaging } from '../cursor.js'
 import { DeadLetterChanger, type DecideChange } from '../dead-letter-decisions.js'
 import { toQuery } from '../dead-letter-index.js'
 import { viewAt } from '../dead-letter-rules.js'
 import type { DeadLetterSelection } from '../dead-letter-selection.js'
-import { type StatusCount, toStats } from '../dead-letter-stats.js'
+import { type StatusCount, toStats, zeroCounts } from '../dead-letter-stats.js'
 import { serializePayload } from '../payload.js'
-import type { DeadLetterFilter, DeadLetterStats, DeadLetterStore, Page } from '../store.js'
+import type {
+  DeadLetterFilter,
+  DeadLetterSelector,
+  DeadLetterStats,
+  DeadLetterStore,
+  Page,
+} from '../store.js'
 import { hashName } from '../text.js'
 import type { PostgresDatabase } from './database.js'
 import { DeadLetterChanges } from './dead-letter-changes.js'
@@ -74,6 +80,17 @@ export class PostgresDeadLetters extends DeadLetterChanger implements Omit<DeadL
       if (items.length >= limit)
         return { items, cursor: encodeCursor(isNewestFirst, [Number(last.created_at), Number(last.seq)]) }
     }
+  }
+
+  async count(selector: DeadLetterSelector, now: Date): Promise<Record<DeadLetterStatus, number>> {
+    const counts = zeroCounts()
+    const statement = this.statements.count(toQuery(selector), now.getTime())
+    if (statement === undefined) return counts
+    const rows = await this.database.read((sql) =>
+      sql.all<{ status: DeadLetterStatus; n: string }>(statement.text, ...statement.values),
+    )
+    for (const { status, n } of rows) counts[status] = Number(n)
+    return counts
   }
 
   protected change<R>(id: string, decide: DecideChange<R>): Promise<R> {
@@ -172,8 +189,9 @@ export class PostgresDeadLetters extends DeadLetterChanger implements Omit<DeadL
     })
   }
 
-  async rewrite(id: string, payload: unknown): Promise<void> {
+  async rewrite(id: string, payload: unknown, editedPayload?: unknown): Promise<void> {
     const text = serializePayload(payload)
-    await this.database.write((sql) => sql.run(this.statements.updatePayload, text, hashName(id)))
+    const edited = editedPayload === undefined ? null : serializePayload(editedPayload)
+    await this.database.write((sql) => sql.run(this.statements.updatePayload, text, edited, hashName(id)))
   }
 }

@@ -148,6 +148,7 @@ export function withDiskFallback(parts: DiskFallbackParts): NotifyingDeadLetters
       }
     },
     list: (filter, now) => queue.list(filter, now),
+    count: (selector, now) => queue.count(selector, now),
     lease: (id, owner, until, now) =>
       withMove(
         id,
@@ -159,6 +160,12 @@ export function withDiskFallback(parts: DiskFallbackParts): NotifyingDeadLetters
     settle: (id, owner, settlement) => queue.settle(id, owner, settlement),
     complete: (id, at) => withMove(id, (each) => queue.complete(each, at), isUndefined),
     request: (id, at) => withMove(id, (each) => queue.request(each, at), isUndefined),
+    edit: (id, editedPayload, now) =>
+      withMove(
+        id,
+        (each) => queue.edit(each, editedPayload, now),
+        ({ result }) => result === 'missing',
+      ),
     isProcessed: (id) =>
       withAlias(
         id,
@@ -173,7 +180,7 @@ export function withDiskFallback(parts: DiskFallbackParts): NotifyingDeadLetters
       return purged + (await diskFallback.purge(filter))
     },
     stats: (now) => queue.stats(now),
-    rewrite: (id, payload) => queue.rewrite(id, payload),
+    rewrite: (id, payload, editedPayload) => queue.rewrite(id, payload, editedPayload),
     compareWith: (same) => diskFallback.compareWith(same),
     onRequest: (listener) => notifications.subscribe(listener),
   }

@@ -1,9 +1,11 @@
+import { DEAD_LETTER_STATUSES, type DeadLetterStatus } from '@holdfast/records'
 import type { DeadLetterSelection } from '../dead-letter-selection.js'
-import { type StatusCount, toStats } from '../dead-letter-stats.js'
+import { type StatusCount, toStats, zeroCounts } from '../dead-letter-stats.js'
 import type { DeadLetterStats } from '../store.js'
 import type { SqliteConnection } from './connection.js'
 import {
   COUNT_EXPIRED,
+  countStatements,
   type RowPosition,
   SELECT_COUNTS,
   SELECT_OLDEST_OPEN,
@@ -25,6 +27,19 @@ export function selectPositions(
     .flatMap(({ text, values }) => sql.all<RowPosition>(text, ...values))
     .sort((a, b) => sign * (a.created_at - b.created_at || a.seq - b.seq))
     .slice(0, page.limit)
+}
+
+/** Counts the matching entries with each status. */
+export function countEntries(
+  sql: SqliteConnection,
+  selection: DeadLetterSelection,
+  now: number,
+): Record<DeadLetterStatus, number> {
+  const counts = zeroCounts()
+  for (const status of new Set(selection.statuses ?? DEAD_LETTER_STATUSES))
+    for (const { text, values } of countStatements({ ...selection, statuses: [status] }, now))
+      counts[status] += sql.get<{ n: number }>(text, ...values)?.n ?? 0
+  return counts
 }
 
 /** Reads the number of entries by operation and status. */

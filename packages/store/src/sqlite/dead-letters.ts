@@ -5,10 +5,17 @@ import { toQuery } from '../dead-letter-index.js'
 import { viewAt, withLease } from '../dead-letter-rules.js'
 import type { DeadLetterSelection } from '../dead-letter-selection.js'
 import { serializePayload } from '../payload.js'
-import type { Added, DeadLetterFilter, DeadLetterStats, DeadLetterStore, Page } from '../store.js'
+import type {
+  Added,
+  DeadLetterFilter,
+  DeadLetterSelector,
+  DeadLetterStats,
+  DeadLetterStore,
+  Page,
+} from '../store.js'
 import { fromColumn, toColumn } from '../text.js'
 import { DeadLetterInserts } from './dead-letter-inserts.js'
-import { readStats, selectPositions } from './dead-letter-queries.js'
+import { countEntries, readStats, selectPositions } from './dead-letter-queries.js'
 import { addToCount, findById, readEntries, replaceEntry, type StoredDeadLetter } from './dead-letter-rows.js'
 import {
   DELETE_ENTRY,
@@ -73,6 +80,10 @@ export class SqliteDeadLetters extends DeadLetterChanger implements DeadLetterSt
         return { items, cursor: encodeCursor(isNewestFirst, [last.created_at, last.seq]) }
       await nextMacrotask()
     }
+  }
+
+  count(selector: DeadLetterSelector, now: Date): Promise<Record<DeadLetterStatus, number>> {
+    return this.writes.read(() => countEntries(this.writes.sql, toQuery(selector), now.getTime()))
   }
 
   protected change<R>(id: string, decide: DecideChange<R>): Promise<R> {
@@ -157,8 +168,13 @@ export class SqliteDeadLetters extends DeadLetterChanger implements DeadLetterSt
     return this.writes.read(() => readStats(this.writes.sql, now.getTime()))
   }
 
-  async rewrite(id: string, payload: unknown): Promise<void> {
+  async rewrite(id: string, payload: unknown, editedPayload?: unknown): Promise<void> {
     const text = serializePayload(payload)
-    await this.writes.write(() => this.writes.sql.run(UPDATE_PAYLOAD, text, toColumn(id)))
+    await this.writes.write(() => {
+      const { sql } = this.writes
+      sql.run(UPDATE_PAYLOAD, text, toColumn(id))
+      const stored = editedPayload === undefined ? undefined : this.findEntry(id)
+      if (stored !== undefined) replaceEntry(sql, stored, { ...stored.entry, editedPayload }, stored.owner)
+    })
   }
 }

@@ -224,6 +224,33 @@ export function describeDeadLetters(bench: Bench): void {
       await expect(dlq().list({ limit: 0 }, at(0))).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
     })
 
+    it('counts matching entries with each status', async () => {
+      const none = { pending: 0, replaying: 0, completed: 0, failed: 0 }
+      expect(await dlq().count({}, at(0))).toEqual(none)
+      await add(...upTo(6).map((n) => letter(n, { itemId: `item${n % 2}` })))
+      await add(letter(6, { operationType: 'notion_write', itemId: 'item0' }))
+      await dlq().complete('dlq_1', at(10))
+      await dlq().lease('dlq_2', 'me', at(20), at(10))
+      await dlq().lease('dlq_3', 'me', at(20), at(10))
+      await dlq().settle('dlq_3', 'me', { status: 'failed', at: at(11) })
+      const count = (selector: DeadLetterFilter, now = 15) => dlq().count(selector, at(now))
+      expect(await count({})).toEqual({ pending: 4, replaying: 1, completed: 1, failed: 1 })
+      // An expired lease is pending.
+      expect(await count({}, 20)).toEqual({ pending: 5, replaying: 0, completed: 1, failed: 1 })
+      expect(await count({ status: 'pending' }, 20)).toEqual({ ...none, pending: 5 })
+      expect(await count({ status: ['replaying', 'failed'] })).toEqual({ ...none, replaying: 1, failed: 1 })
+      expect(await count({ itemId: 'item0' })).toEqual({ ...none, pending: 3, replaying: 1 })
+      expect(await count({ operation: 'notion_write' })).toEqual({ ...none, pending: 1 })
+      expect(await count({ operation: 'missing' })).toEqual(none)
+      expect(await count({ from: at(1), to: at(4) })).toEqual({
+        ...none,
+        completed: 1,
+        replaying: 1,
+        failed: 1,
+      })
+      expect(await count({ status: [] })).toEqual(none)
+    })
+
     it('counts by status and operation, and reports the oldest entry that is not completed', async () => {
       const none = { pending: 0, replaying: 0, completed: 0, failed: 0 }
       expect(await dlq().stats(at(0))).toEqual({ total: 0, byStatus: none, byOperation: {} })
@@ -316,6 +343,18 @@ export function describeDeadLetters(bench: Bench): void {
       const again = { ...want, limit: 9, operations: ['notion_write', 'missing'] }
       expect(idsOf(await dlq().leaseNext(again, 'you', at(40), at(20)))).toEqual(['dlq_3'])
       expect(await dlq().leaseNext({ ...want, operations: [] }, 'you', at(40), at(20))).toEqual([])
+    })
+
+    it('leases the entries of an item, of a time range, or with given ids', async () => {
+      await add(...upTo(8).map((n) => letter(n, { itemId: `item${n % 2}` })))
+      const take = async (more: object) =>
+        idsOf(await dlq().leaseNext({ statuses: ['pending'], limit: 9, ...more }, 'me', at(50), at(20)))
+      expect(await take({ itemId: 'item0', from: at(2), to: at(6) })).toEqual(['dlq_2', 'dlq_4'])
+      expect(await take({ ids: ['dlq_7', 'dlq_2', 'dlq_3', 'missing'] })).toEqual(['dlq_3', 'dlq_7'])
+      expect(await take({ ids: ['dlq_0', 'dlq_1'], operations: ['missing'] })).toEqual([])
+      expect(await take({ ids: ['dlq_0', 'dlq_1'], except: new Set(['dlq_0']) })).toEqual(['dlq_1'])
+      expect(await take({ ids: [] })).toEqual([])
+      expect(await take({ itemId: 'item1' })).toEqual(['dlq_5'])
     })
 
     it('leases failed entries on request', async () => {
@@ -501,6 +540,55 @@ export function describeDeadLetters(bench: Bench): void {
       await dlq().lease('dlq_1', 'me', at(20), at(10))
       await dlq().purge({}, at(20))
       expect(await dlq().settle('dlq_1', 'me', { status: 'completed', at: at(21) })).toBeUndefined()
+    })
+
+    it('keeps an edited payload beside the original one, over leases and failures', async () => {
+      await add(letter(1), letter(2))
+      const edited = await dlq().edit('dlq_1', { a_b: ['ü', 1] }, at(10))
+      expect(edited).toMatchObject({ result: 'edited', entry: { dlqId: 'dlq_1', status: 'pending' } })
+      const expected = { ...letter(1), editedPayload: { a_b: ['ü', 1] } }
+      expect(bare(await dlq().get('dlq_1', at(11)))).toEqual(expected)
+      const [leased] = await dlq().leaseNext({ statuses: ['pending'], limit: 1 }, 'me', at(20), at(12))
+      expect(leased).toMatchObject({ dlqId: 'dlq_1', editedPayload: { a_b: ['ü', 1] } })
+      expect(await dlq().edit('dlq_1', 'other', at(13))).toEqual({ result: 'held', until: at(20) })
+      await dlq().settle('dlq_1', 'me', { status: 'failed', at: at(14) })
+      expect(await dlq().edit('dlq_1', 'second', at(15))).toMatchObject({ result: 'edited' })
+      expect((await dlq().list({ status: 'failed' }, at(16))).items).toMatchObject([
+        { dlqId: 'dlq_1', originalPayload: letter(1).originalPayload, editedPayload: 'second' },
+      ])
+      await dlq().edit('dlq_1', null, at(17))
+      expect((await dlq().get('dlq_1', at(18)))?.editedPayload ?? null).toBeNull()
+      await dlq().complete('dlq_1', at(19))
+      expect(await dlq().edit('dlq_1', 'late', at(20))).toMatchObject({ result: 'done' })
+      expect(await dlq().edit('missing', 'x', at(20))).toEqual({ result: 'missing' })
+      expect((await dlq().get('dlq_2', at(20)))?.editedPayload ?? null).toBeNull()
+    })
+
+    it('edits an entry whose lease has expired', async () => {
+      await add(letter(1))
+      await dlq().lease('dlq_1', 'me', at(20), at(10))
+      expect(await dlq().edit('dlq_1', 'x', at(20))).toMatchObject({
+        result: 'edited',
+        entry: { status: 'pending', editedPayload: 'x' },
+      })
+    })
+
+    it('replaces the edited payload too, if one is given, even while the entry is leased', async () => {
+      await add(letter(1))
+      await dlq().edit('dlq_1', 'edited', at(5))
+      await dlq().leaseNext({ statuses: ['pending'], limit: 1 }, 'me', at(20), at(10))
+      await dlq().rewrite('dlq_1', 'first', 'second')
+      await dlq().settle('dlq_1', 'me', { status: 'failed', at: at(11) })
+      expect(await dlq().get('dlq_1', at(12))).toMatchObject({
+        originalPayload: 'first',
+        editedPayload: 'second',
+        status: 'failed',
+      })
+      await dlq().rewrite('dlq_1', 'third')
+      expect(await dlq().get('dlq_1', at(12))).toMatchObject({
+        originalPayload: 'third',
+        editedPayload: 'second',
+      })
     })
 
     it('replaces the payload and nothing else', async () => {

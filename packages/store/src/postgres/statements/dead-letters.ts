@@ -1,17 +1,18 @@
-import { deadLetterCodec } from '@holdfast/records'
+import { DEAD_LETTER_STATUSES, deadLetterCodec } from '@holdfast/records'
 import {
   COMMON_CHANGING_COLUMNS,
   COMMON_FIXED_COLUMNS,
   type DeadLetterColumns,
 } from '../../dead-letter-columns.js'
 import { type DeadLetterSelection, statusScans } from '../../dead-letter-selection.js'
+import { serializePayload } from '../../payload.js'
 import { hashName, toColumn } from '../../text.js'
 import { arrayParameters, type PostgresValue, type QualifyTable, StatementValues } from './parameters.js'
 
 /** How many rows the count of an operation and status is split into. */
 const COUNT_SHARDS = 8
 
-/** Columns that change with a replay. */
+/** Columns that change with a replay or an edit. */
 export const CHANGING_COLUMNS = {
   ...COMMON_CHANGING_COLUMNS,
   last_attempt: { type: 'bigint', value: (entry) => entry.lastAttempt.getTime() },
@@ -23,6 +24,12 @@ export const CHANGING_COLUMNS = {
       entry.errorDetails === old?.errorDetails
         ? null
         : JSON.stringify(deadLetterCodec.encode(entry).error_details),
+  },
+  /** Null if it has not changed. The text `null` means that the edited payload was removed. */
+  edited_payload: {
+    type: 'text',
+    value: (entry, _, old) =>
+      entry.editedPayload === old?.editedPayload ? null : serializePayload(entry.editedPayload ?? null),
   },
 } as const satisfies DeadLetterColumns
 
@@ -55,10 +62,12 @@ const ARRAYS = Object.values(COLUMNS).map(({ type }) => type)
 const CHANGING_NAMES = Object.keys(CHANGING_COLUMNS)
 const CHANGING_TYPES = Object.values(CHANGING_COLUMNS).map(({ type }) => type)
 
-/** Unchanged error details are not sent. */
+/** Columns whose value is not sent if it has not changed. */
+const SENT_IF_CHANGED: readonly string[] = ['error_details', 'edited_payload']
+
 const SET_CLAUSE = CHANGING_NAMES.map(
   (name) =>
-    `${name} = ${name === 'error_details' ? `coalesce(given.${name}, stored.${name})` : `given.${name}`}`,
+    `${name} = ${SENT_IF_CHANGED.includes(name) ? `coalesce(given.${name}, stored.${name})` : `given.${name}`}`,
 ).join(', ')
 
 /** The position of an entry in a list: by age, then by order of insertion. */
@@ -161,7 +170,9 @@ export function deadLetterStatements(tableName: QualifyTable) {
     /** Entries that a change has leased. */
     selectLeasedBy: `SELECT * FROM ${table} WHERE status = 'replaying' AND change = $1 ORDER BY created_at, seq`,
     selectProcessed: `SELECT replace(id::text, '-', '') AS id FROM ${processedTable} WHERE id = ANY($1::uuid[])`,
-    updatePayload: `UPDATE ${table} SET original_payload = $1 WHERE id = $2`,
+    /** Values: the payload, the edited payload or null for no change, and the id. */
+    updatePayload: `UPDATE ${table}
+      SET original_payload = $1, edited_payload = coalesce($2, edited_payload) WHERE id = $3`,
 
     countOpen: `SELECT coalesce(sum(entries), 0) AS open FROM ${countTable} WHERE status <> 'completed'`,
     /** Entries with an expired lease are counted as replaying, although they are pending. */
@@ -198,6 +209,18 @@ export function deadLetterStatements(tableName: QualifyTable) {
       )}
       ), completed AS (${insertProcessed('changed')}
       ) SELECT 1 / (count(*) = ${count})::int FROM changed`,
+
+    /** Counts matching entries with each status; undefined if none can match. */
+    count(selection: DeadLetterSelection, now: number): Statement | undefined {
+      const values = new StatementValues()
+      const conditions = toConditions(selection, values)
+      const selects = [...new Set(selection.statuses ?? DEAD_LETTER_STATUSES)].map((status) => {
+        const scans = statusConditions({ ...selection, statuses: [status] }, now)
+        const where = [`(${scans.join(' OR ')})`, ...conditions].join(' AND ')
+        return `SELECT '${status}' AS status, count(*) AS n FROM ${table} WHERE ${where}`
+      })
+      return selects.length === 0 ? undefined : { text: selects.join(' UNION ALL '), values: values.list }
+    },
 
     /** Selects a page of entries; undefined if none can match. */
     selectPage(

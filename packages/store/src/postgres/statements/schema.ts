@@ -79,6 +79,10 @@ const migration1 = (schema: string): string => `
   CREATE TABLE "${schema}".named_values (id uuid PRIMARY KEY, key text COLLATE "C" NOT NULL, value text NOT NULL);
 `
 
+/** Version 2: the payload that an operator replaced the original one with. Earlier releases ignore it. */
+const migration2 = (schema: string): string =>
+  `ALTER TABLE "${schema}".dead_letters ADD COLUMN edited_payload text;`
+
 /** A migration of the schema from one version to the next. */
 interface SchemaMigration {
   sql(schema: string): string
@@ -90,7 +94,10 @@ interface SchemaMigration {
 }
 
 /** The list is append-only, because a schema can have any version. */
-export const MIGRATIONS: readonly SchemaMigration[] = [{ sql: migration1, oldest: 1 }]
+export const MIGRATIONS: readonly SchemaMigration[] = [
+  { sql: migration1, oldest: 1 },
+  { sql: migration2, oldest: 1 },
+]
 
 export const SELECT_SCHEMA = 'SELECT 1 FROM pg_namespace WHERE nspname = $1'
 

@@ -148,6 +148,19 @@ function toConditions(selection: DeadLetterSelection, isNewestFirst: boolean, af
   return conditions
 }
 
+/** The statements that count matching entries, one per index scan, with the values of their parameters. */
+export function countStatements(
+  selection: DeadLetterSelection,
+  now: number,
+): { text: string; values: SqliteValue[] }[] {
+  const conditions = toConditions(selection, false)
+  return indexScans(selection, now).map((scan) => ({
+    text: `SELECT count(*) AS n FROM dead_letters INDEXED BY ${indexFor(selection)}
+      WHERE ${[...scan.texts, ...conditions.texts].join(' AND ')}`,
+    values: [...scan.values, ...conditions.values],
+  }))
+}
+
 /** The statements that select positions of matching entries, one per index scan, with the values of their parameters. */
 export function selectPositionsStatements(
   selection: DeadLetterSelection,
