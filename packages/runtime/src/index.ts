@@ -40,8 +40,15 @@ export type { CallOptions, Health, OpenOptions } from './api-types.js'
 export type { Configuration, Reloaded } from './config/configuration.js'
 export type { DeadLetters } from './dead-letters/dead-letters.js'
 export type { DeadLetterInput } from './dead-letters/entry.js'
+export type {
+  DeadLetterCount,
+  DeadLetterListFilter,
+  DeadLetterSelection,
+  TextSearch,
+} from './dead-letters/filter.js'
 export type { DeadLetterHandler } from './dead-letters/handlers.js'
-export type { BatchOptions, BatchProgress, BatchResult } from './dead-letters/replay-batch.js'
+export type { BatchOptions, BatchProgress, BatchResult, SkippedEntries } from './dead-letters/replay-batch.js'
+export type { ReplayOptions } from './dead-letters/replay-one.js'
 export type { WorkOptions } from './dead-letters/replay-worker.js'
 export type { Fleet } from './fleet/fleet.js'
 export { Holdfast } from './holdfast/holdfast.js'

@@ -1,21 +1,37 @@
 import { setMaxListeners } from 'node:events'
 import type { Actor, DeadLetterOptions, RuntimeContext } from '@holdfast/config'
-import { type DeadLetter, RetentionClock } from '@holdfast/records'
-import type { DeadLetterFilter, DeadLetterStats, Page } from '@holdfast/store'
+import { type DeadLetter, errorMessageOf, RetentionClock } from '@holdfast/records'
+import type { DeadLetterStats, Page } from '@holdfast/store'
 import { type Attempt, HoldfastError } from 'holdfast'
 import type { Run } from '../api-types.js'
 import { BestEffortAudit } from './best-effort-audit.js'
 import { CapacityMonitor } from './capacity-monitor.js'
+import { editPayload } from './edit.js'
 import type { DeadLetterInput } from './entry.js'
-import { checkListFilter, checkPurgeFilter, type PurgeFilter } from './filter.js'
+import {
+  checkListFilter,
+  checkPurgeFilter,
+  checkSelection,
+  type DeadLetterCount,
+  type DeadLetterListFilter,
+  type DeadLetterSelection,
+} from './filter.js'
 import { type DeadLetterHandler, HandlerRegistry, type ReplayFunction } from './handlers.js'
 import { PayloadCipher } from './payload-cipher.js'
 import { type BatchOptions, type BatchResult, ReplayBatch } from './replay-batch.js'
 import { LeaseOwnerIds, ReplayExecutor } from './replay-executor.js'
-import { createNotFoundError, replayOne } from './replay-one.js'
+import { createNotFoundError, type ReplayOptions, replayOne } from './replay-one.js'
 import { ReplayWorker, type WorkOptions } from './replay-worker.js'
 import { type Rotation, rotateKeys } from './rotate-keys.js'
+import { searchPage } from './search.js'
+import { countEntries, selectEntries } from './selection.js'
 import { DeadLetterWriter, type FailedCall } from './writer.js'
+
+/** How many entries with a text are purged at a time. */
+const PURGE_BATCH = 500
+
+const isWithoutFilter = (selection: object): boolean =>
+  Object.values(selection).every((value) => value === undefined)
 
 /** The dependencies of the queue besides the context. */
 export interface DeadLetterDependencies {
@@ -60,6 +76,7 @@ export class DeadLetters {
   private readonly audit: BestEffortAudit
   private readonly retentionClock: RetentionClock
   private readonly rotateOthers: () => Promise<Rotation>
+  private isServingRequests = false
 
   constructor(runtime: RuntimeContext, parts: DeadLetterDependencies) {
     const { options, runOperation, policyIdOf } = parts
@@ -129,10 +146,38 @@ export class DeadLetters {
   }
 
   /** Lists entries, by default oldest first. A payload whose key is not configured is `{ unreadable: reason }`. */
-  async list(filter: DeadLetterFilter = {}): Promise<Page<DeadLetter>> {
+  async list(filter: DeadLetterListFilter = {}): Promise<Page<DeadLetter>> {
     checkListFilter(filter)
-    const page = await this.runtime.store.deadLetters.list(filter, this.replayExecutor.now())
+    const { search, ...indexed } = filter
+    const { deadLetters } = this.runtime.store
+    const now = this.replayExecutor.now()
+    const page =
+      search === undefined
+        ? await deadLetters.list(indexed, now)
+        : await searchPage(deadLetters, this.payloadCipher, indexed, search, now)
     return { ...page, items: page.items.map((entry) => this.payloadCipher.decryptForList(entry)) }
+  }
+
+  /** Counts the entries that a list, a replay or a purge with the same selection finds. @throws INVALID_OPTIONS */
+  async count(selection: DeadLetterSelection = {}): Promise<DeadLetterCount> {
+    checkSelection(selection)
+    const at = this.replayExecutor.now()
+    const byStatus = await countEntries(this.runtime.store.deadLetters, this.payloadCipher, selection, at)
+    return { total: Object.values(byStatus).reduce((sum, count) => sum + count, 0), byStatus, at }
+  }
+
+  /**
+   * Replaces the payload that replays of an entry use. The original payload stays beside it; a payload that equals the original
+   * one removes the edited one.
+   *
+   * @throws DEAD_LETTER_NOT_FOUND, DEAD_LETTER_LEASED while it is being replayed, PAYLOAD_TOO_LARGE, and INVALID_OPTIONS for a
+   * payload that is not JSON or an entry that is completed
+   */
+  edit(id: string, payload: unknown, actor?: Actor): Promise<DeadLetter> {
+    const { runtime, payloadCipher, audit } = this
+    const { maxPayload } = this.options()
+    const now = this.replayExecutor.now()
+    return editPayload({ runtime, payloadCipher, audit, maxPayload, now }, id, payload, actor)
   }
 
   /**
@@ -142,12 +187,13 @@ export class DeadLetters {
    *
    * @throws DEAD_LETTER_NOT_FOUND, DEAD_LETTER_LEASED while another process replays it, CANCELLED by `close`
    */
-  replay(id: string, actor?: Actor): Promise<DeadLetter> {
-    return this.trackWork(() => replayOne(this.parts(), id, actor))
+  replay(id: string, actor?: Actor & ReplayOptions): Promise<DeadLetter> {
+    const { waitForBreaker, ...by } = actor ?? {}
+    return this.trackWork(() => replayOne(this.parts(), id, actor && by, { waitForBreaker }))
   }
 
   /**
-   * Replays the waiting entries, oldest first and paced, until an operation's breaker opens. Entries whose handlers are in
+   * Replays the selected entries that are waiting, oldest first and paced, until an operation's breaker opens. Entries whose handlers are in
    * other processes are requested from there and count as skipped.
    *
    * @throws INVALID_OPTIONS, STORE_UNAVAILABLE
@@ -155,7 +201,12 @@ export class DeadLetters {
   replayBatch(options: BatchOptions & Actor = {}, actor: Actor = options): Promise<BatchResult> {
     return this.trackWork(async () => {
       const result = await new ReplayBatch(this.parts(), options).run()
-      await this.audit.record(actor, 'dead_letter.replay', options.operation ?? '*', { after: result })
+      const { operation, status, itemId, from, to, search, ids } = options
+      const selection = { operation, status, itemId, from, to, search, ids: ids?.length }
+      await this.audit.record(actor, 'dead_letter.replay', operation ?? '*', {
+        ...(isWithoutFilter({ ...selection, operation: undefined }) ? {} : { before: selection }),
+        after: result,
+      })
       await this.capacityMonitor.onChanged(result.succeeded)
       return result
     })
@@ -174,6 +225,7 @@ export class DeadLetters {
     const { handlers, runtime, capacityMonitor, leaseOwners, replayExecutor, audit, payloadCipher } = this
     const onCompleted = () => capacityMonitor.onChanged(1)
     return {
+      serveRequests: () => this.serveRequests(),
       runtime,
       handlers,
       replayExecutor,
@@ -183,6 +235,17 @@ export class DeadLetters {
       closeSignal: this.closeController.signal,
       onCompleted,
     }
+  }
+
+  /** Starts a worker for requests that wait until their operation is available. It runs until the queue closes. */
+  private serveRequests(): void {
+    if (this.isServingRequests) return
+    this.isServingRequests = true
+    this.work().catch((error: unknown) => {
+      this.isServingRequests = false
+      if (!this.closeController.signal.aborted)
+        this.runtime.warn(`replay requests are not served: ${errorMessageOf(error)}`)
+    })
   }
 
   /**
@@ -212,13 +275,27 @@ export class DeadLetters {
    * Deletes the matching entries, except those that are being replayed, and returns their number. `{}` matches all. @throws
    * INVALID_OPTIONS
    */
-  async purge(filter: PurgeFilter & Actor, actor: Actor = filter): Promise<number> {
+  async purge(filter: DeadLetterSelection & Actor, actor: Actor = filter): Promise<number> {
     checkPurgeFilter(filter)
     const { by: _by, reason: _reason, ...wanted } = filter
-    const purged = await this.runtime.store.deadLetters.purge(wanted, this.replayExecutor.now())
+    const purged = await this.purgeSelected(wanted)
     const target = filter.ids?.length === 1 ? String(filter.ids[0]) : (filter.operation ?? '*')
     await this.audit.record(actor, 'dead_letter.purge', target, { before: wanted, after: { purged } })
     await this.capacityMonitor.refresh()
+    return purged
+  }
+
+  private async purgeSelected(wanted: DeadLetterSelection): Promise<number> {
+    const { deadLetters } = this.runtime.store
+    const now = this.replayExecutor.now()
+    const { search, ...indexed } = wanted
+    if (search === undefined) return deadLetters.purge(indexed, now)
+    const ids: string[] = []
+    for await (const { dlqId } of selectEntries(deadLetters, this.payloadCipher, wanted, now)) ids.push(dlqId)
+    let purged = 0
+    for (let start = 0; start < ids.length; start += PURGE_BATCH)
+      // The other fields are checked again, because an entry can have changed meanwhile.
+      purged += await deadLetters.purge({ ...indexed, ids: ids.slice(start, start + PURGE_BATCH) }, now)
     return purged
   }
 

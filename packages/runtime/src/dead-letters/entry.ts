@@ -24,6 +24,10 @@ export interface DeadLetterInput {
   correlationId?: string | undefined
 }
 
+/** The payload of a replay: the edited one, if there is one. */
+export const replayPayloadOf = ({ originalPayload, editedPayload }: DeadLetter): unknown =>
+  editedPayload ?? originalPayload
+
 type ErrorDetails = DeadLetter['errorDetails']
 
 /** The stack of the caller, for errors without one. */

@@ -2,6 +2,7 @@ import { pathToFileURL } from 'node:url'
 import { anyFunction, checkOptions, type DeadLetter, nonEmptyString } from '@holdfast/records'
 import { type Attempt, HoldfastError } from 'holdfast'
 import type { CallOptions } from '../api-types.js'
+import { replayPayloadOf } from './entry.js'
 
 /**
  * Repeats the work of an entry. `entry.idempotencyKey` is the same for every replay of the entry: pass it to the target, so
@@ -22,7 +23,7 @@ export type ReplayFunction = (entry: DeadLetter, through: RunGuarded) => Promise
 const toReplayFunction =
   (handler: DeadLetterHandler): ReplayFunction =>
   (entry, through) =>
-    through((attempt) => handler(structuredClone(entry.originalPayload) as never, entry, attempt))
+    through((attempt) => handler(structuredClone(replayPayloadOf(entry)) as never, entry, attempt))
 
 const isHandler = (value: unknown): value is DeadLetterHandler => typeof value === 'function'
 

@@ -21,9 +21,14 @@ export class PayloadCipher {
     return this.cachedKeys.keys
   }
 
-  /** Returns the entry with a decrypted copy of its payload. @throws CONFIG_INVALID where the key is not configured */
+  /** Returns the entry with decrypted copies of its payloads. @throws CONFIG_INVALID where the key is not configured */
   decryptEntry(entry: DeadLetter): DeadLetter {
-    return { ...entry, originalPayload: this.keyRing.decrypt(entry.originalPayload, entry.dlqId) }
+    const { dlqId, originalPayload, editedPayload } = entry
+    return {
+      ...entry,
+      originalPayload: this.keyRing.decrypt(originalPayload, dlqId),
+      ...(editedPayload == null ? {} : { editedPayload: this.keyRing.decrypt(editedPayload, dlqId) }),
+    }
   }
 
   /**
@@ -34,7 +39,12 @@ export class PayloadCipher {
     try {
       return this.decryptEntry(entry)
     } catch (error) {
-      return { ...entry, originalPayload: { unreadable: errorMessageOf(error) } }
+      const unreadable = { unreadable: errorMessageOf(error) }
+      return {
+        ...entry,
+        originalPayload: unreadable,
+        ...(entry.editedPayload == null ? {} : { editedPayload: unreadable }),
+      }
     }
   }
 }

@@ -7,12 +7,16 @@ import {
   checkOptions,
   countOrInfinity,
   type DeadLetter,
-  nonEmptyString,
+  type DeadLetterStatus,
   positiveInteger,
   positiveNumber,
 } from '@holdfast/records'
+import type { Page } from '@holdfast/store'
+import { BatchCandidates } from './batch-candidates.js'
+import { type DeadLetterSelection, SELECTION_CHECKS } from './filter.js'
 import type { HandlerRegistry } from './handlers.js'
-import { LeaseBuffer } from './lease-buffer.js'
+import { LeaseBuffer, type LeasedEntry } from './lease-buffer.js'
+import type { PayloadCipher } from './payload-cipher.js'
 import { Recordings } from './recordings.js'
 import {
   isUnavailable,
@@ -20,12 +24,16 @@ import {
   type ReplayExecutor,
   type ReplayResult,
 } from './replay-executor.js'
+import { isIndexed, selectEntries, toSelector } from './selection.js'
 import { waitOrAbort } from './wait.js'
 
-/** The options of a batch replay. */
-export interface BatchOptions {
-  /** Only entries of this operation. @defaultValue all */
-  operation?: string | undefined
+/** The options of a batch replay. The fields of a selection select the entries. */
+export interface BatchOptions extends DeadLetterSelection {
+  /**
+   * The statuses of the entries to replay. Entries that are completed or being replayed are never replayed.
+   * @defaultValue pending, and with `retryFailed` or `ids` also failed
+   */
+  status?: DeadLetterStatus | readonly DeadLetterStatus[] | undefined
   /** The maximum number of entries to replay. @defaultValue all that are waiting */
   limit?: number | undefined
   /** The number of concurrent replays. @defaultValue 4 */
@@ -34,10 +42,31 @@ export interface BatchOptions {
   rate?: number | undefined
   /** Includes entries whose replay failed. @defaultValue false */
   retryFailed?: boolean | undefined
+  /**
+   * Requests the entries that remain when an operation becomes unavailable, because its breaker opens for example. They are
+   * replayed as soon as the operation is available. @defaultValue false: they are skipped and stay pending
+   */
+  waitForBreaker?: boolean | undefined
   /** Called after each entry. */
   onProgress?: ((progress: BatchProgress) => void) | undefined
+  /** Called at the end, once for each reason why entries were skipped. */
+  onSkipped?: ((skipped: SkippedEntries) => void) | undefined
   /** Once aborted, no further entry is started; active replays continue to their end. */
   signal?: AbortSignal | undefined
+}
+
+/** Entries of a batch that were not replayed. */
+export interface SkippedEntries {
+  /**
+   * `no_handler`: this process has no handler, and a replay was requested from other processes. `unavailable`: the operation's
+   * breaker is open, its pool has no available member or the network is down. `waiting`: the same, and the replay follows as soon
+   * as the operation is available. `stopped`: the batch was stopped. `changed`: another process replayed, leased or purged them.
+   */
+  reason: 'no_handler' | 'unavailable' | 'waiting' | 'stopped' | 'changed'
+  /** Their number. */
+  count: number
+  /** The operations that have no handler or are unavailable. */
+  operations: string[]
 }
 
 /** The result of a batch. */
@@ -63,25 +92,36 @@ export interface BatchProgress {
 }
 
 const BATCH_CHECKS = {
-  operation: nonEmptyString,
+  ...SELECTION_CHECKS,
   limit: countOrInfinity,
   concurrency: positiveInteger,
   rate: positiveNumber,
   retryFailed: anyBoolean,
+  waitForBreaker: anyBoolean,
   onProgress: anyFunction,
+  onSkipped: anyFunction,
   signal: abortSignal,
   ...ACTOR_CHECKS,
 }
 
 const DEFAULT_CONCURRENCY = 4
 
+/** How many entries are read at a time to request their replays. */
+const REQUEST_BATCH = 500
+
+/** The statuses that can be replayed. */
+const REPLAYABLE_STATUSES = ['pending', 'failed'] as const
+
 interface BatchParts {
   readonly runtime: RuntimeContext
   readonly handlers: HandlerRegistry
   readonly replayExecutor: ReplayExecutor
   readonly leaseOwners: LeaseOwnerIds
+  readonly payloadCipher: PayloadCipher
   /** Aborted when the queue closes. */
   readonly closeSignal: AbortSignal
+  /** Replays requested entries in this process. */
+  readonly serveRequests: () => void
 }
 
 /** One pass over the waiting entries, oldest first. */
@@ -97,6 +137,12 @@ export class ReplayBatch {
   private hasProgressListener = true
   /** The operations that have a handler in this process and are available. */
   private readonly replayable = new Set<string>()
+  /** The operations that became unavailable during the batch. */
+  private readonly unavailable = new Set<string>()
+  /** The entries of a selection with ids or a text, which the store cannot select itself. */
+  private candidates: BatchCandidates | undefined = undefined
+  /** Entries that this batch replayed, if some of the others are requested at the end. */
+  private readonly replayed = new Set<string>()
   /** Entries that are being replayed, and entries that this batch has finished although they could be leased again. */
   private readonly passed = new Set<string>()
   private readonly leases: LeaseBuffer
@@ -119,7 +165,15 @@ export class ReplayBatch {
       want: async () =>
         this.isStopped || this.replayable.size === 0
           ? undefined
-          : { operations: [...this.replayable], statuses: this.statuses, except: this.passed },
+          : {
+              operations: [...this.replayable],
+              statuses: this.statuses,
+              except: this.passed,
+              itemId: options.itemId,
+              from: options.from,
+              to: options.to,
+              ids: this.candidates?.window,
+            },
       free: (callers) => callers,
       most: (callers) => callers + this.total - this.startedCount,
       isWanted: ({ operationType }) => !this.isStopped && this.replayable.has(operationType),
@@ -128,7 +182,7 @@ export class ReplayBatch {
   }
 
   async run(): Promise<BatchResult> {
-    const remoteOperations = await this.countEntries()
+    const remote = await this.countEntries()
     const workerCount = Math.min(this.options.concurrency ?? DEFAULT_CONCURRENCY, this.total)
     const settledWorkers = await Promise.allSettled(
       Array.from({ length: workerCount }, () => this.runWorker()),
@@ -137,15 +191,15 @@ export class ReplayBatch {
     const failedWorker = settledWorkers.find((part) => part.status === 'rejected')
     if (failedWorker !== undefined) throw failedWorker.reason
     const { succeeded, failed, total } = this
-    return {
-      succeeded,
-      failed,
-      skipped: Math.max(0, total - succeeded - failed) + (await this.requestReplays(remoteOperations)),
-    }
+    const left = Math.max(0, total - succeeded - failed)
+    await this.reportLeft(left)
+    return { succeeded, failed, skipped: left + (await this.requestRemote(remote)) }
   }
 
   private get statuses(): readonly ('pending' | 'failed')[] {
-    return this.options.retryFailed ? ['pending', 'failed'] : ['pending']
+    const { status, retryFailed, ids } = this.options
+    if (status !== undefined) return REPLAYABLE_STATUSES.filter((each) => [status].flat().includes(each))
+    return retryFailed || ids !== undefined ? REPLAYABLE_STATUSES : ['pending']
   }
 
   private get isStopped(): boolean {
@@ -154,21 +208,53 @@ export class ReplayBatch {
 
   /** Counts the entries to replay, and returns the operations whose handlers are in other processes. */
   private async countEntries(): Promise<string[]> {
-    const { handlers, runtime, replayExecutor } = this.parts
-    const { operation, limit = Number.POSITIVE_INFINITY } = this.options
-    const { byOperation } = await runtime.store.deadLetters.stats(replayExecutor.now())
-    const remoteOperations: string[] = []
-    for (const [name, counts] of Object.entries(byOperation)) {
-      if (operation !== undefined && name !== operation) continue
-      if ((await handlers.find(name)) === undefined) {
-        remoteOperations.push(name)
+    const { limit = Number.POSITIVE_INFINITY } = this.options
+    const remote: string[] = []
+    const counts = isIndexed(this.options) ? await this.countIndexed() : await this.findCandidates()
+    for (const [operation, count] of counts) {
+      if ((await this.parts.handlers.find(operation)) === undefined) {
+        remote.push(operation)
         continue
       }
-      this.replayable.add(name)
-      for (const each of this.statuses) this.total += counts[each]
+      this.replayable.add(operation)
+      this.total += count
     }
     this.total = Math.min(this.total, limit)
-    return remoteOperations
+    return remote
+  }
+
+  /** The number of selected entries of each operation. */
+  private async countIndexed(): Promise<[operation: string, count: number][]> {
+    const { runtime, replayExecutor } = this.parts
+    const { operation, itemId, from, to } = this.options
+    const { deadLetters } = runtime.store
+    const now = replayExecutor.now()
+    const { byOperation } = await deadLetters.stats(now)
+    const needsCount = itemId !== undefined || from !== undefined || to !== undefined
+    const counts: [string, number][] = []
+    for (const [name, stats] of Object.entries(byOperation)) {
+      if (operation !== undefined && name !== operation) continue
+      const byStatus = needsCount
+        ? await deadLetters.count(
+            { ...toSelector(this.options), operation: name, status: this.statuses },
+            now,
+          )
+        : stats
+      counts.push([name, this.statuses.reduce((sum, status) => sum + byStatus[status], 0)])
+    }
+    return counts
+  }
+
+  /** Finds the selected entries of a selection with ids or a text, and returns their number for each operation. */
+  private async findCandidates(): Promise<Map<string, number>> {
+    const { runtime, replayExecutor, payloadCipher } = this.parts
+    const selection = { ...this.options, status: this.statuses }
+    const candidates = new BatchCandidates()
+    const { deadLetters } = runtime.store
+    for await (const entry of selectEntries(deadLetters, payloadCipher, selection, replayExecutor.now()))
+      candidates.add(entry)
+    this.candidates = candidates
+    return candidates.countByOperation()
   }
 
   /** Replays one entry after another until none is left. */
@@ -199,17 +285,21 @@ export class ReplayBatch {
   /** Returns false where no entry is left. */
   private async replayNext(): Promise<boolean> {
     const { handlers, replayExecutor } = this.parts
-    const leased = await this.leases.next()
+    const leased = await this.leaseNext()
     if (leased === undefined) return false
     const { entry, owner } = leased
     this.passed.add(entry.dlqId)
+    this.candidates?.remove(entry.dlqId)
     const replayer = await handlers.find(entry.operationType)
     if (replayer === undefined) {
       this.leases.giveBack(leased)
       return true
     }
     const replayed = await replayExecutor.execute(entry, owner, replayer, true)
-    if (isUnavailable(replayed.error)) this.replayable.delete(entry.operationType)
+    if (isUnavailable(replayed.error)) {
+      this.replayable.delete(entry.operationType)
+      this.unavailable.add(entry.operationType)
+    }
     await this.recordings.add(async () => {
       try {
         this.recordResult(await replayed.record())
@@ -221,7 +311,19 @@ export class ReplayBatch {
     return true
   }
 
+  /** Leases the next entry. Candidates that cannot be leased, because another process has them, are passed over. */
+  private async leaseNext(): Promise<LeasedEntry | undefined> {
+    for (;;) {
+      const window = this.candidates?.window
+      const leased = await this.leases.next()
+      if (leased !== undefined || window === undefined || window.length === 0) return leased
+      if (this.isStopped || this.replayable.size === 0) return undefined
+      this.candidates?.drop(window)
+    }
+  }
+
   private recordResult({ end, entry }: ReplayResult): void {
+    if (this.options.waitForBreaker && end !== 'put_back') this.replayed.add(entry.dlqId)
     if (end === 'completed') this.succeeded++
     else if (end === 'failed') this.failed++
     // This batch cannot lease the entry again, so it need not be remembered.
@@ -237,25 +339,64 @@ export class ReplayBatch {
     }
   }
 
-  /** Stores a replay request for the entries whose handlers are in other processes, and returns their number. */
-  private async requestReplays(operations: readonly string[]): Promise<number> {
-    const { runtime, replayExecutor } = this.parts
-    let remaining = (this.options.limit ?? Number.POSITIVE_INFINITY) - this.total
-    let requested = 0
-    for (const operation of operations) {
-      let cursor: string | undefined
-      do {
-        if (remaining <= 0 || this.isStopped) return requested
-        const filter = { operation, status: this.statuses, limit: Math.min(remaining, 500), cursor }
-        const page = await runtime.store.deadLetters.list(filter, replayExecutor.now())
-        await Promise.all(
-          page.items.map(({ dlqId }) => runtime.store.deadLetters.request(dlqId, replayExecutor.now())),
-        )
-        requested += page.items.length
-        remaining -= page.items.length
-        cursor = page.cursor
-      } while (cursor !== undefined)
+  private reportSkipped(reason: SkippedEntries['reason'], count: number, operations: Iterable<string>): void {
+    if (count === 0) return
+    try {
+      this.options.onSkipped?.({ reason, count, operations: [...operations] })
+    } catch (thrown) {
+      this.parts.runtime.warn(`onSkipped of a batch threw an error, which is ignored: ${String(thrown)}`)
     }
+  }
+
+  /** Reports why entries with a handler in this process were not replayed; requests them if that is wanted. */
+  private async reportLeft(left: number): Promise<void> {
+    if (this.isStopped) return this.reportSkipped('stopped', left, [])
+    if (this.unavailable.size === 0) return this.reportSkipped('changed', left, [])
+    const waiting = this.options.waitForBreaker ? await this.requestReplays(this.unavailable, left) : 0
+    if (waiting > 0) this.parts.serveRequests()
+    this.reportSkipped('waiting', waiting, this.unavailable)
+    this.reportSkipped('unavailable', left - waiting, this.unavailable)
+  }
+
+  /** Requests the entries whose handlers are in other processes, and returns their number. */
+  private async requestRemote(operations: readonly string[]): Promise<number> {
+    const { limit = Number.POSITIVE_INFINITY } = this.options
+    const requested = await this.requestReplays(operations, limit - this.total)
+    this.reportSkipped('no_handler', requested, operations)
     return requested
+  }
+
+  /** Stores replay requests for selected entries of some operations that this batch has not replayed, at most `max`. */
+  private async requestReplays(operations: Iterable<string>, max: number): Promise<number> {
+    const { deadLetters } = this.parts.runtime.store
+    let requested = 0
+    for (const operation of operations)
+      for await (const ids of this.remainingIds(operation)) {
+        if (this.isStopped) return requested
+        const wanted = ids.filter((id) => !this.replayed.has(id)).slice(0, max - requested)
+        await Promise.all(wanted.map((id) => deadLetters.request(id, this.parts.replayExecutor.now())))
+        requested += wanted.length
+        if (requested >= max) return requested
+      }
+    return requested
+  }
+
+  /** The ids of the selected entries of an operation, in parts. */
+  private async *remainingIds(operation: string): AsyncGenerator<string[]> {
+    const { runtime, replayExecutor } = this.parts
+    if (this.candidates !== undefined) {
+      yield this.candidates.idsOf(operation)
+      return
+    }
+    const selector = { ...toSelector(this.options), operation, status: this.statuses }
+    let cursor: string | undefined
+    do {
+      const page: Page<DeadLetter> = await runtime.store.deadLetters.list(
+        { ...selector, limit: REQUEST_BATCH, cursor },
+        replayExecutor.now(),
+      )
+      yield page.items.map(({ dlqId }) => dlqId)
+      cursor = page.cursor
+    } while (cursor !== undefined)
   }
 }

@@ -185,9 +185,14 @@ export class ReplayExecutor {
     return { end: 'late', entry: this.publicView(current, entry) }
   }
 
-  /** The stored entry with the payload that was decrypted before. */
+  /** The stored entry with the payloads that were decrypted before. */
   private publicView(settled: DeadLetter | undefined, entry: DeadLetter): DeadLetter {
-    return { ...(settled ?? entry), originalPayload: entry.originalPayload }
+    const { originalPayload, editedPayload } = entry
+    return {
+      ...(settled ?? entry),
+      originalPayload,
+      ...(editedPayload == null ? {} : { editedPayload }),
+    }
   }
 
   private settleEntry(

@@ -4,7 +4,7 @@ import { HoldfastError } from 'holdfast'
 import type { BestEffortAudit } from './best-effort-audit.js'
 import type { HandlerRegistry, ReplayFunction } from './handlers.js'
 import type { PayloadCipher } from './payload-cipher.js'
-import type { LeaseOwnerIds, ReplayExecutor } from './replay-executor.js'
+import { isUnavailable, type LeaseOwnerIds, type ReplayExecutor } from './replay-executor.js'
 
 /** Creates a DEAD_LETTER_NOT_FOUND error. */
 export const createNotFoundError = (id: string): HoldfastError =>
@@ -25,6 +25,17 @@ interface ReplayOneParts {
   readonly audit: BestEffortAudit
   /** Called when the entry was completed. */
   readonly onCompleted: () => Promise<void>
+  /** Replays requested entries in this process. */
+  readonly serveRequests: () => void
+}
+
+/** The options of a replay. */
+export interface ReplayOptions {
+  /**
+   * While the operation is unavailable, because its breaker is open for example, the entry is not replayed but requested, and
+   * replayed as soon as the operation is available. @defaultValue false: the rejection is a failed replay
+   */
+  waitForBreaker?: boolean | undefined
 }
 
 /** Replays one entry, or stores the request where its handler is in another process. */
@@ -32,6 +43,7 @@ export async function replayOne(
   parts: ReplayOneParts,
   id: string,
   actor: Actor | undefined,
+  { waitForBreaker = false }: ReplayOptions = {},
 ): Promise<DeadLetter> {
   const { handlers, runtime, replayExecutor } = parts
   const found = await runtime.store.deadLetters.get(id, replayExecutor.now())
@@ -39,15 +51,18 @@ export async function replayOne(
   const replayer = await handlers.find(found.operationType)
   return replayer === undefined
     ? requestReplay(parts, found, actor)
-    : replayHere(parts, found, replayer, actor)
+    : replayHere(parts, found, replayer, actor, waitForBreaker)
 }
 
 async function replayHere(
-  { onCompleted, runtime, leaseOwners, replayExecutor, audit, payloadCipher }: ReplayOneParts,
-  { dlqId, status: before }: DeadLetter,
+  parts: ReplayOneParts,
+  found: DeadLetter,
   replayer: ReplayFunction,
   actor: Actor | undefined,
+  waitForBreaker: boolean,
 ): Promise<DeadLetter> {
+  const { onCompleted, runtime, leaseOwners, replayExecutor, audit, payloadCipher } = parts
+  const { dlqId, status: before } = found
   const owner = leaseOwners.nextId()
   const leased = await runtime.store.deadLetters.lease(
     dlqId,
@@ -67,8 +82,13 @@ async function replayHere(
         leased.entry,
         owner,
         replayer,
-        false,
+        waitForBreaker,
       )
+      if (end === 'put_back' && waitForBreaker && isUnavailable(error)) {
+        const requested = await requestReplay(parts, entry, actor)
+        parts.serveRequests()
+        return requested
+      }
       if (end === 'put_back') throw error
       await audit.record(actor, 'dead_letter.replay', dlqId, { before, after: entry.status })
       if (end === 'completed') await onCompleted()
@@ -91,7 +111,8 @@ async function requestReplay(
   return payloadCipher.decryptForList(requested)
 }
 
-function createLeasedError(runtime: RuntimeContext, id: string, until: Date): HoldfastError {
+/** Creates a DEAD_LETTER_LEASED error. */
+export function createLeasedError(runtime: RuntimeContext, id: string, until: Date): HoldfastError {
   const retryAfter = Math.max(0, until.getTime() - runtime.clock.wall())
   return new HoldfastError(
     'DEAD_LETTER_LEASED',

@@ -20,16 +20,20 @@ export async function rotateKeys(
   let cursor: string | undefined
   do {
     const page = await store.list({ limit: 500, cursor }, now())
-    for (const { dlqId, originalPayload } of page.items) {
-      if (!keyRing.needsRotation(originalPayload)) continue
-      let payload: unknown
+    for (const { dlqId, originalPayload, editedPayload } of page.items) {
+      const isEdited = editedPayload != null
+      if (!keyRing.needsRotation(originalPayload) && !(isEdited && keyRing.needsRotation(editedPayload)))
+        continue
+      const encryptAgain = (stored: unknown): unknown =>
+        keyRing.encrypt(keyRing.decrypt(stored, dlqId), dlqId)
+      let payloads: [unknown, unknown]
       try {
-        payload = keyRing.decrypt(originalPayload, dlqId)
+        payloads = [encryptAgain(originalPayload), isEdited ? encryptAgain(editedPayload) : undefined]
       } catch {
         result.unreadable.push(dlqId)
         continue
       }
-      await store.rewrite(dlqId, keyRing.encrypt(payload, dlqId))
+      await store.rewrite(dlqId, ...payloads)
       result.rewritten++
     }
     cursor = page.cursor

@@ -1,4 +1,5 @@
 import { HoldfastError, isHoldfastError } from 'holdfast'
+import { replayPayloadOf } from '../dead-letters/entry.js'
 import type { ReplayFunction } from '../dead-letters/handlers.js'
 import type { NamedStep } from './step.js'
 import {
@@ -26,7 +27,7 @@ export function createReplayer(
   operation: string,
 ): ReplayFunction {
   return async (entry, through) => {
-    const payload = entry.originalPayload
+    const payload = replayPayloadOf(entry)
     const remaining = isResumePoint(payload) ? restOf(payload.step) : undefined
     if (remaining === undefined || !isResumePoint(payload))
       throw new HoldfastError(

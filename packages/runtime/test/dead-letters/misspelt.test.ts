@@ -36,7 +36,7 @@ describe('a misspelled option', () => {
 
   it('is rejected with the list of options if none is similar', async () => {
     await expect(letters().purge({ colour: 'red' } as never)).rejects.toThrow(
-      'colour: expected one of operation, itemId, status, from, to, ids, by, reason, got an unknown option',
+      'colour: expected one of operation, itemId, status, from, to, search, ids, by, reason, got an unknown option',
     )
   })
 
