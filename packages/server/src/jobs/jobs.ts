@@ -1,3 +1,4 @@
+import type { SkippedEntries } from '@holdfast/runtime'
 import { type Clock, isHoldfastError } from 'holdfast'
 
 /** How many jobs are kept. */
@@ -10,22 +11,30 @@ interface ReplayCounts {
   readonly skipped: number
 }
 
-type JobProgress = { readonly succeeded: number; readonly failed: number; readonly total: number }
+type JobProgress = { readonly succeeded: number; readonly failed: number }
+
+/** What a batch reports while it runs. */
+export interface JobListeners {
+  readonly onProgress: (progress: JobProgress) => void
+  readonly onSkipped: (skipped: SkippedEntries) => void
+}
 
 /** A batch replay. */
 export interface BatchJob {
   readonly id: string
   status: 'running' | 'succeeded' | 'failed' | 'cancelled'
   counts: ReplayCounts
-  /** The number of entries, once it is known. */
-  total?: number
+  /** The number of entries that matched when the job started. */
+  readonly total: number
+  /** Why entries were skipped. */
+  readonly skips: SkippedEntries[]
   readonly startedAt: Date
   endedAt?: Date
   /** The reason of a failure. */
   message?: string
 }
 
-type JobWork = (signal: AbortSignal, progress: (progress: JobProgress) => void) => Promise<ReplayCounts>
+type JobWork = (signal: AbortSignal, listeners: JobListeners) => Promise<ReplayCounts>
 
 const NO_COUNTS: ReplayCounts = Object.freeze({ succeeded: 0, failed: 0, skipped: 0 })
 
@@ -39,10 +48,10 @@ export class JobRegistry {
     this.clock = clock
   }
 
-  start(work: JobWork): BatchJob {
+  start(total: number, work: JobWork): BatchJob {
     const startedAt = new Date(this.clock.wall())
     const id = `job_${startedAt.getTime()}_${++this.count}`
-    const job: BatchJob = { id, status: 'running', counts: NO_COUNTS, startedAt }
+    const job: BatchJob = { id, status: 'running', counts: NO_COUNTS, total, skips: [], startedAt }
     const stop = new AbortController()
     this.jobs.set(id, { job, stop, done: this.runJob(job, stop.signal, work) })
     if (this.jobs.size > MAX_JOBS) this.removeOldestEnded()
@@ -70,9 +79,11 @@ export class JobRegistry {
 
   private async runJob(job: BatchJob, signal: AbortSignal, work: JobWork): Promise<void> {
     try {
-      job.counts = await work(signal, ({ succeeded, failed, total }) => {
-        job.counts = { succeeded, failed, skipped: 0 }
-        job.total = total
+      job.counts = await work(signal, {
+        onProgress: ({ succeeded, failed }) => {
+          job.counts = { succeeded, failed, skipped: 0 }
+        },
+        onSkipped: (skipped) => void job.skips.push(skipped),
       })
       job.status = signal.aborted ? 'cancelled' : 'succeeded'
     } catch (error) {

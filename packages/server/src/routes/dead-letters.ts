@@ -1,53 +1,19 @@
-import { DEAD_LETTER_STATUSES, deadLetterCodec, deadLetterStatsCodec } from '@holdfast/runtime'
+import { deadLetterCodec, deadLetterStatsCodec } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import { ApiError } from '../http/api-error.js'
+import {
+  batchSchema,
+  countSchema,
+  filters,
+  purgeSchema,
+  REPLAYABLE,
+  statsSchema,
+  toSelection,
+  waitForBreaker,
+} from './dead-letter-schemas.js'
 import { encodeJob, jobSchema } from './jobs.js'
 import type { Routes } from './routes.js'
-import {
-  idParam,
-  optionalWord,
-  orderParam,
-  pageSchema,
-  pagingParams,
-  reasonBody,
-  reasonField,
-  recordSchemas,
-  repeatableParam,
-  timeRangeParams,
-} from './schemas.js'
-
-const countsSchema = z.object({
-  pending: z.int(),
-  replaying: z.int(),
-  completed: z.int(),
-  failed: z.int(),
-})
-
-const statsSchema = z
-  .object({
-    total: z.int().describe('The number of all dead letters.'),
-    by_status: countsSchema.describe('The number with each status.'),
-    by_operation: z.record(z.string(), countsSchema).describe('The number with each status, by operation.'),
-    oldest: z.iso
-      .datetime()
-      .nullish()
-      .describe('When the oldest dead letter that is not completed was created.'),
-  })
-  .meta({ id: 'DLQStats' })
-
-const batchSchema = z
-  .strictObject({
-    operation: optionalWord('Only dead letters of this operation.'),
-    limit: z.int().min(1).max(1_000_000).optional().describe('The maximum number of replays.'),
-    concurrency: z.int().min(1).max(100).optional().describe('The number of concurrent replays. Default: 4.'),
-    rate: z.number().gt(0).max(100_000).optional().describe('The maximum number of replays per second.'),
-    retry_failed: z
-      .boolean()
-      .optional()
-      .describe('Whether dead letters whose last replay failed are replayed too.'),
-    reason: reasonField,
-  })
-  .meta({ id: 'ReplayRequest' })
+import { idParam, orderParam, pageSchema, pagingParams, reasonField, recordSchemas } from './schemas.js'
 
 /** The routes of dead letters and their replays. */
 export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
@@ -63,20 +29,34 @@ export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
       summary: 'Dead letters, oldest first',
       query: z.strictObject({
         ...pagingParams,
-        ...timeRangeParams,
+        ...filters,
         order: orderParam,
-        operation: optionalWord('Only dead letters of this operation.'),
-        status: repeatableParam(
-          z.enum(DEAD_LETTER_STATUSES),
-          'Only dead letters with one of these statuses.',
-        ),
-        item_id: optionalWord('Only dead letters of this item.'),
       }),
       answers: { 200: { description: 'A page of entries', schema: pageSchema(recordSchemas.deadLetter) } },
     },
-    async ({ query: { item_id, ...query } }) => {
-      const { items, ...rest } = await hf.deadLetters.list({ ...query, itemId: item_id })
+    async ({ query: { limit, cursor, order, ...query } }) => {
+      const { items, ...rest } = await hf.deadLetters.list({ limit, cursor, order, ...toSelection(query) })
       return { body: { items: items.map(deadLetterCodec.encode), ...rest } }
+    },
+  )
+
+  operation(
+    {
+      method: 'get',
+      path: '/dead-letters/count',
+      id: 'countDeadLetters',
+      tag,
+      role: 'viewer',
+      summary: 'The number of dead letters that match the filters',
+      description:
+        'The filters are those of the list, of `POST /dead-letters/replay` and of `POST /dead-letters/purge`, and select the ' +
+        'same dead letters. Requires the role viewer.',
+      query: z.strictObject(filters),
+      answers: { 200: { description: 'The counts', schema: countSchema } },
+    },
+    async ({ query }) => {
+      const { total, byStatus, at } = await hf.deadLetters.count(toSelection(query))
+      return { body: { total, by_status: byStatus, counted_at: at.toISOString() } }
     },
   )
 
@@ -102,23 +82,65 @@ export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
       id: 'replayDeadLetters',
       tag,
       role: 'operator',
-      summary: 'Starts a job that replays dead letters, oldest first',
+      summary: 'Starts a job that replays the dead letters that match the filters, oldest first',
       description:
-        'Responds at once with a job; GET the URL in Location returns its progress. Replays pending entries, and with ' +
-        '`retry_failed` also failed ones. Requires the role operator.',
+        'Responds with a job and the number of matching dead letters; GET the URL in Location returns its progress. ' +
+        'Without `status`, replays pending dead letters, and with `retry_failed` also failed ones. `GET /dead-letters/count` ' +
+        'with the same filters returns the number without a replay. Requires the role operator.',
       optionalBody: batchSchema,
       answers: { 202: { description: 'The job', schema: jobSchema } },
     },
-    ({ body, by, c }) => {
-      const { operation: name, limit, concurrency, rate, retry_failed } = body ?? {}
-      const job = jobs.start((signal, onProgress) =>
-        hf.deadLetters.replayBatch(
-          { operation: name, limit, concurrency, rate, retryFailed: retry_failed, signal, onProgress },
-          by,
-        ),
+    async ({ body, by, c }) => {
+      const { limit, concurrency, rate, retry_failed, wait_for_breaker, ...given } = body ?? {}
+      const selection = toSelection(given)
+      const { status, ids } = given
+      const statuses =
+        status?.filter((each) => REPLAYABLE.includes(each)) ??
+        (retry_failed || ids !== undefined ? REPLAYABLE : (['pending'] as const))
+      const { total } = await hf.deadLetters.count({ ...selection, status: statuses })
+      const options = {
+        limit,
+        concurrency,
+        rate,
+        retryFailed: retry_failed,
+        waitForBreaker: wait_for_breaker,
+      }
+      const job = jobs.start(Math.min(total, limit ?? total), (signal, listeners) =>
+        hf.deadLetters.replayBatch({ ...selection, ...options, ...listeners, signal }, by),
       )
       const location = `${new URL(c.req.url).pathname.replace(/dead-letters\/replay$/, '')}jobs/${job.id}`
       return { status: 202, body: encodeJob(job), headers: { location } }
+    },
+  )
+
+  operation(
+    {
+      method: 'post',
+      path: '/dead-letters/purge',
+      id: 'purgeDeadLetters',
+      tag,
+      role: 'operator',
+      summary: 'Deletes the dead letters that match the filters',
+      description:
+        'This cannot be undone. Dead letters that are being replayed are not deleted. Without a filter, `all: true` is ' +
+        'required. `GET /dead-letters/count` with the same filters returns the number without deleting anything. Requires ' +
+        'the role operator.',
+      body: purgeSchema,
+      answers: {
+        200: {
+          description: 'The number of deleted dead letters',
+          schema: z.object({
+            purged: z.int().describe('The number of deleted dead letters.'),
+            skipped: z.int().describe('The number of dead letters that are being replayed.'),
+          }),
+        },
+      },
+    },
+    async ({ body, by }) => {
+      const selection = toSelection(body)
+      const purged = await hf.deadLetters.purge(selection, by)
+      const { byStatus } = await hf.deadLetters.count(selection)
+      return { body: { purged, skipped: byStatus.replaying } }
     },
   )
 
@@ -176,11 +198,42 @@ export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
       summary: 'Replays one dead letter and waits for the result',
       description:
         'If this process has no handler for the operation, the request is stored with the entry and a worker of another ' +
-        'process replays it. A replay that fails responds with the entry in status `failed`. Requires the role operator.',
-      optionalBody: reasonBody,
+        'process replays it. A replay that fails again responds with the entry in status `failed` and the error at the end ' +
+        'of `error_details.history`. Requires the role operator.',
+      optionalBody: z
+        .strictObject({ wait_for_breaker: waitForBreaker, reason: reasonField })
+        .meta({ id: 'ReplayOneRequest' }),
       answers: { 200: { description: 'The dead letter after the replay', schema: recordSchemas.deadLetter } },
       errors: ['DEAD_LETTER_LEASED'],
     },
-    async ({ params, by }) => ({ body: deadLetterCodec.encode(await hf.deadLetters.replay(params.id, by)) }),
+    async ({ params, body, by }) => {
+      const actor = { ...by, waitForBreaker: body?.wait_for_breaker }
+      return { body: deadLetterCodec.encode(await hf.deadLetters.replay(params.id, actor)) }
+    },
+  )
+
+  operation(
+    {
+      ...one,
+      method: 'put',
+      path: '/dead-letters/{id}/payload',
+      id: 'editDeadLetterPayload',
+      role: 'operator',
+      summary: 'Replaces the payload that replays of a dead letter use',
+      description:
+        '`original_payload` stays, and replays use `edited_payload`. A payload that equals the original one removes the ' +
+        'edited one. The audit record names the changed fields, not their values. Requires the role operator.',
+      body: z
+        .strictObject({
+          payload: z.unknown().describe('The new payload: any JSON except null.'),
+          reason: reasonField,
+        })
+        .meta({ id: 'PayloadEdit' }),
+      answers: { 200: { description: 'The dead letter', schema: recordSchemas.deadLetter } },
+      errors: ['DEAD_LETTER_LEASED', 'PAYLOAD_TOO_LARGE'],
+    },
+    async ({ params, body, by }) => ({
+      body: deadLetterCodec.encode(await hf.deadLetters.edit(params.id, body.payload, by)),
+    }),
   )
 }

@@ -12,7 +12,23 @@ export const jobSchema = z
     succeeded: z.int().describe('The number of replays that succeeded.'),
     failed: z.int().describe('The number of replays that failed.'),
     skipped: z.int().describe('The number of dead letters that were not replayed.'),
-    total: z.int().nullish().describe('The number of dead letters to replay, if it is known.'),
+    skips: z
+      .array(
+        z.object({
+          reason: z
+            .enum(['no_handler', 'unavailable', 'waiting', 'stopped', 'changed'])
+            .describe(
+              '`no_handler`: this process has no handler; a worker of another process replays them. `unavailable`: the ' +
+                'breaker is open, the pool has no available member or the network is down. `waiting`: the same; they are ' +
+                'replayed when the breaker closes. `stopped`: the job was cancelled. `changed`: another process replayed, ' +
+                'leased or purged them.',
+            ),
+          count: z.int().describe('The number of dead letters.'),
+          operations: z.array(z.string()).describe('The operations that have no handler or are unavailable.'),
+        }),
+      )
+      .describe('Why dead letters were skipped; known when the job has ended.'),
+    total: z.int().describe('The number of matching dead letters when the job started.'),
     started_at: z.iso.datetime().describe('When the job started.'),
     ended_at: z.iso.datetime().nullish().describe('When the job ended.'),
     message: z.string().nullish().describe('Why the job failed.'),
@@ -27,6 +43,7 @@ export const encodeJob = ({
   status,
   counts,
   total,
+  skips,
   startedAt,
   endedAt,
   message,
@@ -36,7 +53,8 @@ export const encodeJob = ({
   succeeded: counts.succeeded,
   failed: counts.failed,
   skipped: counts.skipped,
-  ...(total === undefined ? {} : { total }),
+  skips,
+  total,
   started_at: startedAt.toISOString(),
   ...(endedAt === undefined ? {} : { ended_at: endedAt.toISOString() }),
   ...(message === undefined ? {} : { message }),

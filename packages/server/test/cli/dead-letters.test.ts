@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { Holdfast } from '@holdfast/runtime'
 import { describe, expect, it } from 'vitest'
 import { EXIT_CODES } from '../../src/cli/context/exit.js'
@@ -55,10 +55,10 @@ describe('dead letters on a store', () => {
     expect(err).toContain('holdfast dead-letters list')
   })
 
-  it('are replayed, and failures are reported', async () => {
+  it('are succeeded, and failures are reported', async () => {
     const world = await letters('a', 'bad', 'b')
     const { code, out } = await world.run(['dlq', 'replay'])
-    expect([code, out]).toEqual([EXIT_CODES.failure, '2 replayed, 1 failed, 0 skipped\n'])
+    expect([code, out]).toEqual([EXIT_CODES.failure, '2 succeeded, 1 failed, 0 skipped\n'])
     expect(saved(world).toSorted()).toEqual(['a', 'b'])
     const { json } = await world.run(['dlq', 'list', '--status', 'failed', '--json'])
     expect(json.items).toHaveLength(1)
@@ -72,12 +72,12 @@ describe('dead letters on a store', () => {
     const first = await world.run(['dlq', 'replay'])
     expect(first.err).not.toContain('--retry-failed')
     const again = await world.run(['dlq', 'replay'])
-    expect([again.code, again.out]).toEqual([EXIT_CODES.ok, '0 replayed, 0 failed, 0 skipped\n'])
+    expect([again.code, again.out]).toEqual([EXIT_CODES.ok, '0 succeeded, 0 failed, 0 skipped\n'])
     expect(again.err).toContain('no pending dead letters; --retry-failed replays 1 that failed before')
     expect((await world.run(['dlq', 'replay', '--operation', 'save'])).err).toContain('--retry-failed')
     expect((await world.run(['dlq', 'replay', '--operation', 'load'])).err).toBe('')
     const retried = await world.run(['dlq', 'replay', '--retry-failed'])
-    expect([retried.out, retried.err]).toEqual(['0 replayed, 1 failed, 0 skipped\n', ''])
+    expect([retried.out, retried.err]).toEqual(['0 succeeded, 1 failed, 0 skipped\n', ''])
   })
 
   it('are replayed until Ctrl-C, and the same command continues', async () => {
@@ -124,6 +124,44 @@ describe('dead letters on a store', () => {
       leased: [],
     })
     expect((await world.run(['dlq', 'purge', '--older-than', 'long', '--yes'])).code).toBe(EXIT_CODES.usage)
+  })
+
+  it('are selected by a text of the payload and by age, and counted without a replay', async () => {
+    const world = await letters('acme-1', 'globex-1', 'acme-2')
+    const dry = await world.run(['dlq', 'replay', '--search', 'ACME', '--newer-than', '1d', '--dry-run'])
+    expect([dry.code, dry.out]).toEqual([EXIT_CODES.ok, '2 dead letters match\n'])
+    expect((await world.run(['dlq', 'replay', '--older-than', '1d', '--dry-run', '--json'])).json).toEqual({
+      matching: 0,
+    })
+    expect((await world.run(['dlq', 'replay', '--search', 'acme'])).out).toBe(
+      '2 succeeded, 0 failed, 0 skipped\n',
+    )
+    expect(saved(world).toSorted()).toEqual(['acme-1', 'acme-2'])
+    expect((await world.run(['dlq', 'purge', '--search', 'acme', '--yes'])).out).toBe('2 deleted\n')
+    expect((await world.run(['dlq', 'replay', '--item', 'globex-1'])).out).toBe(
+      '1 succeeded, 0 failed, 0 skipped\n',
+    )
+  })
+
+  it('are replayed with an edited payload', async () => {
+    const world = await letters('bad')
+    const { json } = await world.run(['dlq', 'list', '--json'])
+    const id = json.items[0].dlq_id
+    expect((await world.run(['dlq', 'replay', id])).out).toBe(`${id} failed again: Error: still down\n`)
+    writeFileSync(world.path('fixed.json'), '{ "name": "good" }')
+    writeFileSync(world.path('broken.json'), '{ "name": ')
+    expect(await world.run(['dlq', 'edit', id, '--payload', 'broken.json'])).toMatchObject({
+      code: EXIT_CODES.usage,
+    })
+    expect(await world.run(['dlq', 'edit', id, '--payload', 'missing.json'])).toMatchObject({
+      code: EXIT_CODES.usage,
+    })
+    expect((await world.run(['dlq', 'edit', id, '--payload', 'fixed.json'])).out).toBe(`${id} edited\n`)
+    const { out } = await world.run(['dlq', 'show', id])
+    expect(out).toContain('"name": "bad"')
+    expect(out).toContain('"name": "good"')
+    expect((await world.run(['dlq', 'replay', id])).out).toBe(`${id} completed\n`)
+    expect(saved(world)).toEqual(['good'])
   })
 
   it('can be listed while another process has the store open', async () => {

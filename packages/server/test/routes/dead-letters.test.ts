@@ -95,6 +95,104 @@ describe('dead letters', () => {
   })
 })
 
+describe('a selection of dead letters', () => {
+  const QUERY = '?search=%22i%22:1&status=pending&status=failed'
+
+  test('is counted, replayed and purged by the same filters', async () => {
+    const fixture = await filled(4)
+    const { ask, hf } = fixture
+    const seen: number[] = []
+    hf.deadLetters.handle('quick', ({ i }: { i: number }) => void seen.push(i))
+    const count = await ask('GET', `${PATH}/count${QUERY}`)
+    expect(count).toMatchObject({
+      status: 200,
+      body: { total: 1, by_status: { pending: 1, completed: 0 }, counted_at: expect.any(String) },
+    })
+    expect((await ask('GET', `${PATH}${QUERY}`)).body.items).toMatchObject([{ item_id: 'item/1' }])
+    const body = { search: '"i":1', status: ['pending', 'failed', 'replaying'] }
+    const job = await ask('POST', `${PATH}/replay`, { body })
+    expect(job).toMatchObject({ status: 202, body: { total: 1 } })
+    expect(await ended(fixture, `/api/v1/jobs/${job.body.job_id}`)).toMatchObject({ succeeded: 1, skips: [] })
+    expect(seen).toEqual([1])
+    expect(await ask('POST', `${PATH}/purge`, { body: { item_id: 'item/2', reason: 'spam' } })).toMatchObject(
+      {
+        status: 200,
+        body: { purged: 1, skipped: 0 },
+      },
+    )
+    expect((await hf.audit.list({ action: 'dead_letter.purge' })).items).toMatchObject([{ reason: 'spam' }])
+    expect((await ask('GET', `${PATH}/count`)).body.total).toBe(3)
+    for (const wrong of [{}, { reason: 'all' }, { all: false }, { item: 'x' }])
+      expect(await ask('POST', `${PATH}/purge`, { body: wrong })).toMatchObject({ status: 400 })
+    expect((await ask('POST', `${PATH}/purge`, { body: { all: true } })).body).toEqual({
+      purged: 3,
+      skipped: 0,
+    })
+  })
+
+  test('by ids replays failed dead letters too', async () => {
+    const fixture = await filled(3)
+    const { ask, ids, hf } = fixture
+    hf.deadLetters.handle('quick', () => {
+      throw new Error('still down')
+    })
+    for (const expected of [1, 1]) {
+      const { body } = await ask('POST', `${PATH}/replay`, { body: { ids: [ids[2]] } })
+      expect(body.total).toBe(expected)
+      expect(await ended(fixture, `/api/v1/jobs/${body.job_id}`)).toMatchObject({ failed: 1, skipped: 0 })
+    }
+    expect((await ask('GET', `${PATH}/count`)).body.by_status).toMatchObject({ failed: 1, pending: 2 })
+  })
+
+  test('without a handler is skipped for that reason', async () => {
+    const fixture = await filled(2)
+    const { body } = await fixture.ask('POST', `${PATH}/replay`)
+    expect(await ended(fixture, `/api/v1/jobs/${body.job_id}`)).toMatchObject({
+      skipped: 2,
+      skips: [{ reason: 'no_handler', count: 2, operations: ['quick'] }],
+    })
+  })
+})
+
+describe('the payload of a dead letter', () => {
+  test('is edited: the original stays, replays use the edited one, the edit is audited without values', async () => {
+    const { ask, hf, ids } = await filled(1)
+    const path = `${PATH}/${encodeURIComponent(ids[0] ?? '')}`
+    const edited = await ask('PUT', `${path}/payload`, {
+      body: { payload: { i: 'hidden-value' }, reason: 'typo' },
+    })
+    expect(edited).toMatchObject({
+      status: 200,
+      body: { original_payload: { i: 0 }, edited_payload: { i: 'hidden-value' }, status: 'pending' },
+    })
+    const { items } = await hf.audit.list({ action: 'dead_letter.edit' })
+    expect(items).toMatchObject([
+      { actor: 'local', target: ids[0], reason: 'typo', after: { fields: ['i'] } },
+    ])
+    expect(JSON.stringify(items)).not.toContain('hidden-value')
+    const seen: unknown[] = []
+    hf.deadLetters.handle('quick', (payload) => void seen.push(payload))
+    expect((await ask('POST', `${path}/replay`)).body).toMatchObject({ status: 'completed' })
+    expect(seen).toEqual([{ i: 'hidden-value' }])
+    expect(await ask('PUT', `${path}/payload`, { body: { payload: 1 } })).toMatchObject({ status: 400 })
+  })
+
+  test.each([
+    [{ payload: null }, 400],
+    [{}, 400],
+    [{ payload: 1, extra: 1 }, 400],
+    [{ payload: 'x'.repeat(1_048_580) }, 413],
+  ])('is not replaced by %o', async (body, status) => {
+    const { ask, ids } = await filled(1)
+    const answer = await ask('PUT', `${PATH}/${encodeURIComponent(ids[0] ?? '')}/payload`, { body })
+    expect(answer.status).toBe(status)
+    expect(await ask('PUT', `${PATH}/dlq_none/payload`, { body: { payload: 1 } })).toMatchObject({
+      status: 404,
+      body: { error: 'DEAD_LETTER_NOT_FOUND' },
+    })
+  })
+})
+
 describe('a batch', () => {
   test('is a job with progress at its own address', async () => {
     const fixture = await filled(5)

@@ -1,7 +1,7 @@
 import type { DeadLetter, Wire } from '@holdfast/runtime'
-import { type ApiBackend, fetchList, reasonHeader, requestJson, withApi } from '../backends/api.js'
+import { type ApiBackend, fetchList, requestJson, withApi } from '../backends/api.js'
 import type { CommandContext } from '../context/context.js'
-import { CommandFailure, createUsageError, EXIT_CODES } from '../context/exit.js'
+import { createUsageError } from '../context/exit.js'
 import { printJson, printList } from '../output/print.js'
 import { formatInline, formatRelativeTime } from '../output/text.js'
 
@@ -14,26 +14,43 @@ export interface EntrySelection {
   status?: readonly string[]
   item?: string
   olderThan?: string
+  newerThan?: string
+  search?: string
 }
 
 const SECONDS_PER_UNIT: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 }
 
 /** The time that is the given age ago. */
-function parseOlderThan(age: string | undefined, now: number): string | undefined {
+function parseAge(option: string, age: string | undefined, now: number): string | undefined {
   if (age === undefined) return undefined
   const [, amount, unit = ''] = /^(\d+(?:\.\d+)?)([smhd])$/.exec(age) ?? []
   if (amount === undefined)
-    throw createUsageError(`--older-than: expected a duration such as 30m, 12h or 7d, got ${age}`)
+    throw createUsageError(`${option}: expected a duration such as 30m, 12h or 7d, got ${age}`)
   return new Date(now - Number(amount) * (SECONDS_PER_UNIT[unit] as number) * 1000).toISOString()
 }
 
 /** A selection as a query of the API. */
-export const toQuery = ({ io }: CommandContext, { operation, status, item, olderThan }: EntrySelection) => ({
-  operation,
-  item_id: item,
-  to: parseOlderThan(olderThan, io.clock.wall()),
-  ...(status === undefined || status.length === 0 ? {} : { status }),
-})
+export const toQuery = ({ io }: CommandContext, selection: EntrySelection) => {
+  const { operation, status, item, olderThan, newerThan, search } = selection
+  return {
+    operation,
+    item_id: item,
+    search,
+    from: parseAge('--newer-than', newerThan, io.clock.wall()),
+    to: parseAge('--older-than', olderThan, io.clock.wall()),
+    ...(status === undefined || status.length === 0 ? {} : { status }),
+  }
+}
+
+/** The counts of dead letters, as on the wire. */
+export interface WireCount {
+  total: number
+  by_status: Record<WireDeadLetter['status'], number>
+}
+
+/** The number of selected dead letters. */
+export const fetchCount = (api: ApiBackend, query: ReturnType<typeof toQuery>): Promise<WireCount> =>
+  requestJson(api, 'GET', '/dead-letters/count', { query })
 
 /** `dead-letters list`: prints the selected dead letters. */
 export async function listEntries(
@@ -66,7 +83,7 @@ export async function showEntry(context: CommandContext, id: string): Promise<vo
     requestJson<WireDeadLetter>(api, 'GET', `/dead-letters/${encodeURIComponent(id)}`),
   )
   if (context.globalOptions.json) return printJson(context, entry)
-  const { original_payload, error_details, ...fields } = entry
+  const { original_payload, edited_payload, error_details, ...fields } = entry
   const width = Math.max(...Object.keys(fields).map((name) => name.length)) + 2
   for (const [name, value] of Object.entries(fields))
     if (value !== null) context.io.out(`${name.padEnd(width)}${formatInline(value)}\n`)
@@ -74,6 +91,7 @@ export async function showEntry(context: CommandContext, id: string): Promise<vo
   context.io.out(
     `\nerror_details\n  ${indent(error_details)}\n\noriginal_payload\n  ${indent(original_payload)}\n`,
   )
+  if (edited_payload != null) context.io.out(`\nedited_payload\n  ${indent(edited_payload)}\n`)
 }
 
 /** All selected dead letters, page by page. */
@@ -120,54 +138,4 @@ export async function exportEntries(
     await file?.close()
   }
   if (selection.out !== undefined) io.err(`${count} dead letters written to ${selection.out}\n`)
-}
-
-/** `dead-letters purge [ID...]`: deletes dead letters after a confirmation. */
-export async function purgeEntries(
-  context: CommandContext,
-  ids: readonly string[],
-  selection: EntrySelection & { all?: boolean; yes?: boolean; reason?: string },
-): Promise<number | undefined> {
-  const { io, globalOptions } = context
-  const query = toQuery(context, selection)
-  const hasSelection = ids.length > 0 || Object.values(query).some((value) => value !== undefined)
-  if (!hasSelection && !selection.all)
-    throw createUsageError(
-      'purge: expected ids, a selection (--operation, --status, --item, --older-than) or --all, got none',
-    )
-  return withApi(context, { canWrite: true }, async (api) => {
-    const targets = [...ids]
-    if (ids.length === 0) for await (const { dlq_id } of fetchAllEntries(api, query)) targets.push(dlq_id)
-    if (targets.length > 0 && !selection.yes && !(await confirmPurge(context, targets.length)))
-      return EXIT_CODES.failure
-    let purged = 0
-    const leased: string[] = []
-    for (const id of targets)
-      try {
-        await requestJson(
-          api,
-          'DELETE',
-          `/dead-letters/${encodeURIComponent(id)}`,
-          reasonHeader(selection.reason),
-        )
-        purged++
-      } catch (error) {
-        if (!(error instanceof CommandFailure) || error.code !== 'DEAD_LETTER_LEASED') throw error
-        leased.push(id)
-      }
-    if (globalOptions.json) printJson(context, { purged, leased })
-    else
-      io.out(
-        `${purged} deleted${leased.length > 0 ? `, ${leased.length} not deleted because they are being replayed` : ''}\n`,
-      )
-    return leased.length > 0 ? EXIT_CODES.failure : EXIT_CODES.ok
-  })
-}
-
-async function confirmPurge({ io }: CommandContext, count: number): Promise<boolean> {
-  if (!io.canPrompt)
-    throw createUsageError(`purge: cannot ask for a confirmation to delete ${count} dead letters; add --yes`)
-  const { confirm, isCancel } = await import('@clack/prompts')
-  const answer = await confirm({ message: `Delete ${count} dead letters permanently?`, initialValue: false })
-  return !isCancel(answer) && answer
 }

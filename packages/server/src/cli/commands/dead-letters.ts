@@ -16,6 +16,11 @@ const withEntryOptions = (command: Command): Command =>
     )
     .option('--item <id>', 'only dead letters of this item')
     .option('--older-than <age>', 'only dead letters older than this: 30m, 12h, 7d')
+    .option('--newer-than <age>', 'only dead letters newer than this: 30m, 12h, 7d')
+    .option(
+      '--search <text>',
+      'only dead letters whose item id, correlation id or payload contains this text',
+    )
 
 /** Adds the commands of dead letters. */
 export function addDeadLetters(root: Command, runAction: RunAction): void {
@@ -23,7 +28,7 @@ export function addDeadLetters(root: Command, runAction: RunAction): void {
   const group = root
     .command('dead-letters')
     .alias('dlq')
-    .description('list, replay and delete the stored payloads of calls that failed after all retries')
+    .description('list, edit, replay and delete the stored payloads of calls that failed after all retries')
   withExamples(
     group,
     'holdfast dlq list --status failed',
@@ -42,12 +47,24 @@ export function addDeadLetters(root: Command, runAction: RunAction): void {
     .argument('<id>', 'the id of the dead letter')
     .action((id: string) => runAction(async (context) => (await load()).showEntry(context, id)))
   group
-    .command('replay')
-    .description(
-      'replay one dead letter, or all pending ones, oldest first; after Ctrl-C the same command continues',
+    .command('edit')
+    .description('replace the payload that replays of a dead letter use; the original payload stays')
+    .argument('<id>', 'the id of the dead letter')
+    .requiredOption('--payload <file>', 'the JSON file with the new payload; - is standard input')
+    .addOption(reasonOption())
+    .action((id: string, options: { payload: string; reason?: string }) =>
+      runAction(async (context) => (await import('../actions/edit.js')).editEntry(context, id, options)),
     )
+  withEntryOptions(
+    group
+      .command('replay')
+      .description(
+        'replay one dead letter, or all that match, oldest first; after Ctrl-C the same command continues',
+      ),
+  )
     .argument('[id]', 'the dead letter to replay')
-    .option('--operation <name>', 'only dead letters of this operation')
+    .option('--dry-run', 'print the number of matching dead letters and replay none')
+    .option('--wait-for-breaker', 'replay what an open breaker rejects when the breaker closes')
     .addOption(
       new Option('-n, --limit <n>', 'the maximum number of replays (default: all)').argParser(
         parseInteger(1),
@@ -77,7 +94,9 @@ export function addDeadLetters(root: Command, runAction: RunAction): void {
     .addOption(reasonOption())
     .action(
       (ids: readonly string[], options: EntrySelection & { all?: boolean; yes?: boolean; reason?: string }) =>
-        runAction(async (context) => (await load()).purgeEntries(context, ids, options)),
+        runAction(async (context) =>
+          (await import('../actions/purge.js')).purgeEntries(context, ids, options),
+        ),
     )
   withEntryOptions(group.command('export').description('print the selected dead letters as JSON lines'))
     .option('-o, --out <file>', 'the file to write (default: standard output)')
@@ -87,8 +106,10 @@ export function addDeadLetters(root: Command, runAction: RunAction): void {
   addExamples(group, {
     list: ['holdfast dlq list --status failed --older-than 1d'],
     show: ['holdfast dlq show dlq_20260129_120000_invoice-7_k3j9x2ab'],
+    edit: ['holdfast dlq edit dlq_20260129_120000_invoice-7_k3j9x2ab --payload fixed.json'],
     replay: [
       'holdfast dlq replay --operation mail.save --rate 10',
+      `holdfast dlq replay --search '"customer":"acme"' --newer-than 1d --dry-run`,
       'holdfast dlq replay dlq_20260129_120000_invoice-7_k3j9x2ab --url http://127.0.0.1:8000',
     ],
     purge: ['holdfast dlq purge --status completed --older-than 7d --yes'],

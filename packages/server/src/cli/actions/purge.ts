@@ -1,0 +1,89 @@
+import { type ApiBackend, reasonHeader, requestJson, withApi } from '../backends/api.js'
+import type { CommandContext } from '../context/context.js'
+import { CommandFailure, createUsageError, EXIT_CODES } from '../context/exit.js'
+import { printJson } from '../output/print.js'
+import { type EntrySelection, fetchCount, toQuery, type WireDeadLetter } from './dead-letters.js'
+
+/** `dead-letters purge [ID...]`: deletes dead letters after a confirmation. */
+export async function purgeEntries(
+  context: CommandContext,
+  ids: readonly string[],
+  selection: EntrySelection & { all?: boolean; yes?: boolean; reason?: string },
+): Promise<number | undefined> {
+  const { io, globalOptions } = context
+  const query = toQuery(context, selection)
+  const hasSelection = ids.length > 0 || Object.values(query).some((value) => value !== undefined)
+  if (!hasSelection && !selection.all)
+    throw createUsageError(
+      'purge: expected ids, a selection (--operation, --status, --item, --older-than, --newer-than, --search) or --all, got none',
+    )
+  return withApi(context, { canWrite: true }, async (api) => {
+    const count = ids.length > 0 ? ids.length : (await fetchCount(api, query)).total
+    if (count > 0 && !selection.yes && !(await confirmPurge(context, count))) return EXIT_CODES.failure
+    if (ids.length === 0) return purgeMatching(context, api, query, selection.reason)
+    let purged = 0
+    const leased: string[] = []
+    for (const id of ids)
+      try {
+        await requestJson(
+          api,
+          'DELETE',
+          `/dead-letters/${encodeURIComponent(id)}`,
+          reasonHeader(selection.reason),
+        )
+        purged++
+      } catch (error) {
+        if (!(error instanceof CommandFailure) || error.code !== 'DEAD_LETTER_LEASED') throw error
+        leased.push(id)
+      }
+    if (globalOptions.json) printJson(context, { purged, leased })
+    else
+      io.out(
+        `${purged} deleted${leased.length > 0 ? `, ${leased.length} not deleted because they are being replayed` : ''}\n`,
+      )
+    return leased.length > 0 ? EXIT_CODES.failure : EXIT_CODES.ok
+  })
+}
+
+/** The ids of the selected dead letters that are being replayed. */
+async function fetchLeased(api: ApiBackend, query: ReturnType<typeof toQuery>): Promise<string[]> {
+  const { items } = await requestJson<{ items: WireDeadLetter[] }>(api, 'GET', '/dead-letters', {
+    query: { ...query, status: ['replaying'], limit: 1000 },
+  })
+  return items.map(({ dlq_id }) => dlq_id)
+}
+
+/** Deletes the selected dead letters. */
+async function purgeMatching(
+  context: CommandContext,
+  api: ApiBackend,
+  query: ReturnType<typeof toQuery>,
+  reason: string | undefined,
+): Promise<number> {
+  const { io, globalOptions } = context
+  const hasFilter = Object.values(query).some((value) => value !== undefined)
+  const { purged, skipped } = await requestJson<{ purged: number; skipped: number }>(
+    api,
+    'POST',
+    '/dead-letters/purge',
+    { body: hasFilter ? query : { all: true }, ...reasonHeader(reason) },
+  )
+  if (globalOptions.json)
+    printJson(context, { purged, leased: skipped > 0 ? await fetchLeased(api, query) : [] })
+  else
+    io.out(
+      `${purged} deleted${skipped > 0 ? `, ${skipped} not deleted because they are being replayed` : ''}\n`,
+    )
+  return skipped > 0 ? EXIT_CODES.failure : EXIT_CODES.ok
+}
+
+async function confirmPurge({ io }: CommandContext, count: number): Promise<boolean> {
+  if (!io.canPrompt)
+    throw createUsageError(`purge: cannot ask for a confirmation to delete ${count} dead letters; add --yes`)
+  const { confirm, isCancel } = await import('@clack/prompts')
+  const answer = await confirm({
+    message: `Delete ${count} dead letters? This cannot be undone.`,
+    initialValue: false,
+  })
+  return !isCancel(answer) && answer
+}
