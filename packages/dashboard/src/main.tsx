@@ -10,9 +10,11 @@ import { startEventStream } from './events/event-stream.js'
 import { interceptLinks } from './route.js'
 import { App } from './shell/app.js'
 import { PAGES } from './shell/pages.js'
+import { listenForKeys } from './shell/palette.js'
 import { startTheme } from './theme.js'
 
 startTheme()
 interceptLinks(new Set(PAGES.map(({ path }) => path)))
 startEventStream()
+listenForKeys()
 render(<App />, page.getElementById('app') as HTMLElement)

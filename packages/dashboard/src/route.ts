@@ -44,17 +44,16 @@ const isPrevented = (to: string): boolean => navigationGuard?.(to) === false
 /** The query parameters of the time range, which all pages share. */
 export const RANGE_PARAMS = ['range', 'from', 'to'] as const
 
-/** The time range in the URL of the current page, as query parameters. */
-export const currentRangeQuery = (): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(route.peek().query).filter(([name]) => RANGE_PARAMS.includes(name as 'range')),
-  )
+/** The time range of a query, as query parameters. */
+export const rangeQueryOf = (query: Route['query']): Record<string, string> =>
+  Object.fromEntries(Object.entries(query).filter(([name]) => RANGE_PARAMS.includes(name as 'range')))
 
 /** Adds the current time range to a URL that has none, so that the range stays selected on the next page. */
 function withCurrentRange(to: string): string {
   const target = new URL(to, place.origin)
   if (RANGE_PARAMS.some((name) => target.searchParams.has(name))) return to
-  for (const [name, value] of Object.entries(currentRangeQuery())) target.searchParams.set(name, value)
+  for (const [name, value] of Object.entries(rangeQueryOf(route.peek().query)))
+    target.searchParams.set(name, value)
   return target.pathname + target.search
 }
 

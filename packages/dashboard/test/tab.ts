@@ -85,3 +85,9 @@ export async function confirm(page: Page, action: string, reason = ''): Promise<
   await dialog.getByRole('button', { name: action, exact: true }).click()
   await dialog.waitFor({ state: 'detached' })
 }
+
+/** Fills in the form of the sign-in. */
+export async function signIn(page: Page, token: string): Promise<void> {
+  await page.getByLabel('Token').fill(token)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+}

@@ -1,17 +1,25 @@
 import { type UrlQuery, urlFor } from '../route.js'
-import { onTokenRejected, token } from './token.js'
+import { onSignInRejected } from './sign-in.js'
 
 /** An error response of the server. */
 export class ApiClientError extends Error {
   readonly status: number
   readonly code: string
   readonly details: readonly unknown[]
+  /** The seconds to wait before the next request, from the header Retry-After. */
+  readonly retryAfter: number | undefined
 
-  constructor(status: number, code: string, message: string, details: readonly unknown[] = []) {
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    options: { details?: readonly unknown[] | undefined; retryAfter?: number | undefined } = {},
+  ) {
     super(message)
     this.status = status
     this.code = code
-    this.details = details
+    this.details = options.details ?? []
+    this.retryAfter = options.retryAfter
   }
 }
 
@@ -26,21 +34,28 @@ export interface ApiRequestOptions {
 
 type HttpMethod = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE'
 
-/** Sends a request with the token of the tab, if there is one. @throws ApiClientError for an error response */
-export async function sendRequest(
-  method: HttpMethod,
-  path: string,
-  options: ApiRequestOptions = {},
-): Promise<Response> {
+/** The token against cross-site request forgery, which is loaded with the role of the caller. */
+interface CsrfSource {
+  current(): string | undefined
+  reload(): Promise<void>
+}
+
+let csrfSource: CsrfSource = { current: () => undefined, reload: () => Promise.resolve() }
+
+export const setCsrfSource = (source: CsrfSource): void => {
+  csrfSource = source
+}
+
+/** Sends a request once. */
+async function sendOnce(method: HttpMethod, path: string, options: ApiRequestOptions): Promise<Response> {
   const { query, body, reason, signal } = options
-  const currentToken = token.peek()
+  const csrfToken = csrfSource.current()
   const headers: Record<string, string> = { ...options.headers }
-  if (currentToken !== undefined) headers['authorization'] = `Bearer ${currentToken}`
+  if (csrfToken !== undefined && method !== 'GET') headers['x-csrf-token'] = csrfToken
   if (body !== undefined) headers['content-type'] ??= 'application/json'
   if (reason) headers['x-reason'] = encodeHeader(reason)
-  let response: Response
   try {
-    response = await fetch(`/api/v1${urlFor(path, query)}`, {
+    return await fetch(`/api/v1${urlFor(path, query)}`, {
       method,
       headers,
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
@@ -48,14 +63,36 @@ export async function sendRequest(
     })
   } catch (error) {
     if (signal?.aborted === true) throw error
-    throw new ApiClientError(
-      0,
-      'UNREACHABLE',
-      'The server cannot be reached. The page reconnects automatically.',
-    )
+    throw new ApiClientError(0, 'UNREACHABLE', UNREACHABLE_MESSAGES[method === 'GET' ? 'read' : 'change'])
   }
+}
+
+/** Reads are repeated by the page that needs them. Changes are not: the connection can break after the server has made one. */
+const UNREACHABLE_MESSAGES = {
+  read: 'The server cannot be reached. The data is loaded again when the connection is back.',
+  change:
+    'The server cannot be reached. The change is not sent again. Check whether it was made when the connection is back.',
+}
+
+/** Sends a request; the browser adds the cookie of the sign-in. @throws ApiClientError for an error response */
+export async function sendRequest(
+  method: HttpMethod,
+  path: string,
+  options: ApiRequestOptions = {},
+): Promise<Response> {
+  const csrfToken = csrfSource.current()
+  const response = await sendOnce(method, path, options)
   if (response.ok) return response
-  if (response.status === 401 && currentToken === token.peek()) onTokenRejected(currentToken !== undefined)
+  // After a sign-in in another tab the CSRF token is another one. The server has rejected the request before it did anything.
+  if (response.status === 403 && method !== 'GET' && csrfToken !== undefined) {
+    await csrfSource.reload().catch(() => undefined)
+    if (csrfSource.current() !== csrfToken) {
+      const second = await sendOnce(method, path, options)
+      if (second.ok) return second
+      throw await parseError(second)
+    }
+  }
+  if (response.status === 401) onSignInRejected(csrfToken !== undefined)
   throw await parseError(response)
 }
 
@@ -79,18 +116,21 @@ export const getJson = <T>(
 const encodeHeader = (text: string): string => text.replace(/[^\x20-\x7e\xa0-\xff]/g, '?').trim()
 
 async function parseError(response: Response): Promise<ApiClientError> {
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
+  const retryAfter = Number.isFinite(seconds) ? seconds : undefined
   try {
     const { error, message, details } = (await response.json()) as {
       error: string
       message: string
       details?: unknown[]
     }
-    return new ApiClientError(response.status, error, message, details)
+    return new ApiClientError(response.status, error, message, { details, retryAfter })
   } catch {
     return new ApiClientError(
       response.status,
       'UNREADABLE',
       `The server responded with status ${response.status} and no error message.`,
+      { retryAfter },
     )
   }
 }

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useCallback, useEffect, useRef } from 'preact/hooks'
 import { clock } from '../browser.js'
 import { recoveries } from './connection.js'
-import { token } from './token.js'
+import { signInCount } from './sign-in.js'
 
 export interface QueryResult<T> {
   readonly data: T | undefined
@@ -12,7 +12,7 @@ export interface QueryResult<T> {
 }
 
 /**
- * Loads data whenever `key` or the token changes, and every `every` milliseconds. The previous data stays until the new data
+ * Loads data whenever `key` or the sign-in changes, and every `every` milliseconds. The previous data stays until the new data
  * is loaded, so that the page does not flicker; a new key starts without data.
  */
 export function useQuery<T>(
@@ -27,7 +27,7 @@ export function useQuery<T>(
   // A reload during a request is repeated when the request has ended: events can arrive faster than responses.
   const isBusy = useRef(false)
   const isReloadDue = useRef(false)
-  const currentToken = token.value
+  const currentSignIn = signInCount.value
   const recovered = recoveries.value
 
   useEffect(() => {
@@ -61,7 +61,7 @@ export function useQuery<T>(
       stop.abort()
       clock.clearTimer(timer)
     }
-  }, [key, currentToken, recovered, reloadCount.value, every])
+  }, [key, currentSignIn, recovered, reloadCount.value, every])
 
   const reload = useCallback(() => {
     if (isBusy.current) isReloadDue.current = true

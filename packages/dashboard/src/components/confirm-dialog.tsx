@@ -1,6 +1,7 @@
 import { signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { isOffline } from '../api/connection.js'
 
 /** An action that requires a confirmation. */
 export interface ConfirmRequest {
@@ -87,6 +88,7 @@ function ConfirmForm({ request, number }: { request: ConfirmRequest; number: num
               {errorText.value}
             </p>
           )}
+          {isOffline.value && <p class="hint">The server cannot be reached. Nothing is sent until it is.</p>}
           <footer class="actions">
             <button type="button" class="secondary" onClick={close}>
               Cancel
@@ -95,7 +97,7 @@ function ConfirmForm({ request, number }: { request: ConfirmRequest; number: num
               type="submit"
               class={request.isDangerous === true ? 'danger' : ''}
               aria-busy={isBusy.value}
-              disabled={isBusy.value}
+              disabled={isBusy.value || isOffline.value}
             >
               {request.action}
             </button>

@@ -3,7 +3,7 @@ import { effect, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { ApiClientError, sendRequest } from '../api/client.js'
 import { connection, markConnected } from '../api/connection.js'
-import { token, tokenRequest } from '../api/token.js'
+import { signInCount, signInState } from '../api/sign-in.js'
 import type { WireEvent } from '../api/types.js'
 import { clock } from '../browser.js'
 import { createMessageParser } from './message-parser.js'
@@ -91,7 +91,7 @@ async function stayConnected(stop: AbortSignal): Promise<void> {
       })
       if (connection.peek().state === 'live') tries = 0
     } catch (error) {
-      // Without a valid token a reconnect is useless; a new token starts the stream again.
+      // Without a sign-in a reconnect is useless; the next sign-in starts the stream again.
       if (error instanceof ApiClientError && error.status === 401) return
     }
     if (stop.aborted) return
@@ -102,11 +102,11 @@ async function stayConnected(stop: AbortSignal): Promise<void> {
   }
 }
 
-/** Connects to the event stream, and reconnects with each new token. */
+/** Connects to the event stream, and reconnects with each sign-in. */
 export function startEventStream(): void {
   effect(() => {
-    void token.value
-    if (tokenRequest.value !== 'no') return undefined
+    void signInCount.value
+    if (signInState.value !== 'not required') return undefined
     const stop = new AbortController()
     recentEvents.value = []
     connection.value = { state: 'connecting' }

@@ -1,18 +1,22 @@
+import type { ComponentType } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { recoveries } from '../api/connection.js'
-import { access, loadAccess } from '../api/role.js'
-import { token, tokenRequest } from '../api/token.js'
+import { access, loadAccess, signOut } from '../api/role.js'
+import { signInCount, signInState } from '../api/sign-in.js'
 import { page } from '../browser.js'
 import { EmptyState } from '../components/basics.js'
 import { ConfirmDialog } from '../components/confirm-dialog.js'
 import { itemTitle } from '../components/page-title.js'
-import { Toast } from '../components/toast.js'
-import { currentRangeQuery, route, urlFor } from '../route.js'
+import { Toast, toast } from '../components/toast.js'
+import { formatCount } from '../format.js'
+import { rangeQueryOf, route, urlFor } from '../route.js'
+import { AlertBanner, useProblems } from './alerts.js'
 import { ConnectionBanner, ConnectionIndicator } from './connection-banner.js'
 import { FleetLostBanner } from './fleet-lost-banner.js'
 import { PAGES } from './pages.js'
+import { openPalette, Palette } from './palette.js'
 import { RangePicker, ZoneSwitch } from './range-picker.js'
-import { TokenGate } from './token-gate.js'
+import { SignInForm } from './sign-in-form.js'
 
 /**
  * Makes a link of the menu visible: on a narrow screen the list scrolls sideways, on a short one the menu scrolls down.
@@ -33,7 +37,7 @@ function scrollMenuTo(link: Element): void {
   }
 }
 
-function Menu({ path }: { path: string }) {
+function Menu({ path, openBreakers }: { path: string; openBreakers: number }) {
   const list = useRef<HTMLUListElement>(null)
   useEffect(() => {
     const link = list.current?.querySelector('[aria-current]')
@@ -49,10 +53,16 @@ function Menu({ path }: { path: string }) {
         {PAGES.map((entry) => (
           <li key={entry.path}>
             <a
-              href={urlFor(entry.path, currentRangeQuery())}
+              href={urlFor(entry.path, rangeQueryOf(route.value.query))}
               aria-current={entry.path === path ? 'page' : undefined}
             >
-              {entry.title}
+              {entry.title}{' '}
+              {entry.path === '/breakers' && openBreakers > 0 && (
+                <span class="badge" title={`${formatCount(openBreakers)} open`}>
+                  {formatCount(openBreakers)}
+                  <span class="sr-only"> open</span>
+                </span>
+              )}
             </a>
           </li>
         ))}
@@ -63,6 +73,15 @@ function Menu({ path }: { path: string }) {
           <span class="role" title={access.value.token ? `as ${access.value.name}` : 'no token is required'}>
             {access.value.role}
           </span>
+        )}
+        {access.value?.csrf_token !== undefined && (
+          <button
+            type="button"
+            class="link"
+            onClick={() => void signOut().catch((error: Error) => toast(error.message))}
+          >
+            Sign out
+          </button>
         )}
       </p>
     </nav>
@@ -81,19 +100,15 @@ function NotFound() {
 export function App() {
   const { path } = route.value
   const current = PAGES.find((entry) => entry.path === path)
-  const currentToken = token.value
+  const currentSignIn = signInCount.value
   const recovered = recoveries.value
 
-  useEffect(() => {
-    // Another token can have another role.
-    access.value = undefined
-  }, [currentToken])
   useEffect(() => {
     const stop = new AbortController()
     // If the server cannot be reached, the role is loaded after the connection has recovered.
     void loadAccess(stop.signal).catch(() => undefined)
     return () => stop.abort()
-  }, [currentToken, recovered])
+  }, [currentSignIn, recovered])
 
   const pageTitle = current?.title ?? 'Page not found'
   const item = itemTitle.value
@@ -103,27 +118,46 @@ export function App() {
     )
   }, [pageTitle, item])
 
-  if (tokenRequest.value !== 'no') return <TokenGate />
-  const Body = current?.Body ?? NotFound
+  return signInState.value === 'not required' ? (
+    <Shell path={path} Body={current?.Body ?? NotFound} />
+  ) : (
+    <SignInForm />
+  )
+}
+
+function Shell({ path, Body }: { path: string; Body: ComponentType }) {
+  const { alerts, openBreakers } = useProblems()
   return (
     <div class="shell">
       <a class="skip" href="#view">
         Skip to content
       </a>
-      <Menu path={path} />
+      <Menu path={path} openBreakers={openBreakers} />
       <div class="column">
         <header class="toolbar">
+          <button
+            type="button"
+            class="secondary search"
+            aria-keyshortcuts="Control+K /"
+            onClick={() => {
+              openPalette.value = 'search'
+            }}
+          >
+            Search <kbd>Ctrl K</kbd>
+          </button>
           <RangePicker />
           <ZoneSwitch />
         </header>
         <main id="view" tabIndex={-1}>
           <ConnectionBanner />
           <FleetLostBanner />
+          <AlertBanner alerts={alerts} />
           <Body key={path} />
         </main>
       </div>
       <Toast />
       <ConfirmDialog />
+      <Palette />
     </div>
   )
 }

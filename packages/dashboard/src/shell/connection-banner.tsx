@@ -1,19 +1,17 @@
 import { connection } from '../api/connection.js'
-import { formatDuration } from '../format.js'
+import { Time } from '../components/time.js'
 import { now } from '../now.js'
 
 /** Shows that the connection to the server is lost. */
 export function ConnectionBanner() {
   const current = connection.value
-  const wait =
-    current.state === 'lost' ? Math.max(0, Math.round((current.reconnectAt - now.value) / 1000)) : 0
-  const seconds = current.state === 'lost' ? Math.round((now.value - current.since) / 1000) : 0
+  const wait = current.state === 'lost' ? Math.max(0, Math.ceil((current.reconnectAt - now.value) / 1000)) : 0
   return (
     <div class="line" role="status">
       {current.state === 'lost' && (
         <p>
-          <strong>Connection lost</strong> {seconds < 2 ? 'just now' : `${formatDuration(seconds)} ago`}. The
-          data may be outdated. {wait > 0 ? `Reconnecting in ${wait} s.` : 'Reconnecting…'}
+          <strong>Data may be stale.</strong> {wait > 0 ? `Reconnecting in ${wait} s.` : 'Reconnecting…'} The
+          connection was lost <Time at={current.since} />. Actions are disabled until it is back.
         </p>
       )}
     </div>

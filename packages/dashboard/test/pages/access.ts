@@ -1,31 +1,93 @@
 import { revokeToken } from '@holdfast/server'
+import { systemClock } from 'holdfast/internal'
 import { expect, it } from 'vitest'
-import { inBrowser, openTab } from '../tab.js'
+import { confirm, inBrowser, openTab, signIn } from '../tab.js'
 
 inBrowser('access to the dashboard', () => {
-  it('requires a token and stores it only in the tab', async () => {
+  it('signs in with one request for each attempt, and keeps the token in no storage of the page', async () => {
     const { page, house, another } = await openTab('/breakers', { tokens: true })
-    await page.getByRole('heading', { name: 'A token is required' }).waitFor()
-    await page.getByLabel('Token').fill('hft_wrong')
-    await page.getByRole('button', { name: 'Continue' }).click()
-    await page.getByText('Unknown token').waitFor()
-    await page.getByLabel('Token').fill(house.tokens.viewer)
-    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    const attempts: string[] = []
+    page.on('request', (request) => attempts.push(`${request.method()} ${new URL(request.url()).pathname}`))
+    await signIn(page, 'hft_wrong')
+    await page.getByText('Invalid or revoked token.').waitFor()
+    expect(attempts).toEqual(['POST /api/v1/access/session'])
+    await signIn(page, house.tokens.viewer)
     await page.getByRole('heading', { name: 'Breakers' }).waitFor()
+    expect(attempts.filter((one) => one.startsWith('POST'))).toHaveLength(2)
     await page.locator('.pulse.live').waitFor()
     await page.reload()
     await page.getByText('service:gemini').waitFor()
+    const [cookie] = (await page.context().cookies()).filter(({ name }) =>
+      name.endsWith(new URL(house.url).port),
+    )
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', expires: -1 })
+    expect(
+      await page.evaluate(() => document.cookie + JSON.stringify([sessionStorage, localStorage])),
+    ).not.toMatch(/hft_|holdfast_\d/)
     expect(page.url()).not.toContain(house.tokens.viewer)
-    const second = await another('/')
-    await second.getByRole('heading', { name: 'A token is required' }).waitFor()
+    const otherBrowser = await another('/')
+    await otherBrowser.getByRole('heading', { name: 'Sign in' }).waitFor()
+  })
+
+  it('shows the form with the seconds to wait after too many wrong tokens', async () => {
+    const { page, house } = await openTab('/', { tokens: true, quiet: true })
+    for (let attempt = 1; attempt <= 11; attempt++) {
+      const answered = page.waitForResponse(/access\/session/)
+      await signIn(page, `hft_wrong${attempt}`)
+      await answered
+      await page.getByRole('alert').waitFor()
+    }
+    await page.getByText('Too many wrong tokens from this address.').waitFor()
+    const wait = page.getByText(/^Next attempt in \d+ s\.$/)
+    const first = await wait.textContent()
+    await expect.poll(() => wait.textContent(), { timeout: 5000 }).not.toBe(first)
+    expect(await page.getByRole('button', { name: 'Sign in' }).isDisabled()).toBe(true)
+    expect(await page.getByLabel('Token').inputValue()).toBe('hft_wrong11')
+    expect(house.tokens.viewer).not.toBe('')
+  })
+
+  it('stays signed in on the device, in new tabs too, until the user signs out', async () => {
+    const { page, house } = await openTab('/', { tokens: true, quiet: true, context: {} })
+    await page.getByLabel('Keep me signed in on this device').check()
+    await signIn(page, house.tokens.admin)
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    const [cookie] = await page.context().cookies()
+    expect((cookie?.expires ?? 0) * 1000).toBeGreaterThan(systemClock.wall() + 29 * 86_400_000)
+    const second = await page.context().newPage()
+    await second.goto(`${house.url}/breakers?q=postgres`)
+    // A change with the cookie, which needs the CSRF token.
+    await second.getByRole('button', { name: 'Trip service:postgres' }).click()
+    await confirm(second, 'Trip')
+    await second.locator('.breaker.open', { hasText: 'service:postgres' }).waitFor()
+    await second.getByRole('button', { name: 'Sign out' }).click()
+    await second.getByRole('heading', { name: 'Sign in' }).waitFor()
+    expect(await page.context().cookies()).toEqual([])
+    // The event stream of the other tab ends with the sign-in.
+    await page.getByText('You were signed out').waitFor()
+  })
+
+  it('makes a change after a sign-in in another tab', async () => {
+    const { page, house } = await openTab('/breakers?q=postgres', { tokens: true, quiet: true, context: {} })
+    await signIn(page, house.tokens.admin)
+    await page.getByRole('button', { name: 'Trip service:postgres' }).waitFor()
+    // The cookie of another sign-in has another CSRF token.
+    const response = await page.context().request.post(`${house.url}/api/v1/access/session`, {
+      headers: { authorization: `Bearer ${house.tokens.operator}` },
+    })
+    expect(response.status()).toBe(201)
+    await page.getByRole('button', { name: 'Trip service:postgres' }).click()
+    await confirm(page, 'Trip')
+    await page.locator('.breaker.open', { hasText: 'service:postgres' }).waitFor()
+    const { items } = await house.hf.audit.list({ action: 'breaker.trip' })
+    expect(items.map(({ actor }) => actor)).toEqual(['the-operator'])
   })
 
   it('shows each role only the actions that it is allowed', async () => {
     const { house, another } = await openTab('/', { tokens: true })
     const as = async (role: 'viewer' | 'operator' | 'admin') => {
       const page = await another('/breakers')
-      await page.getByLabel('Token').fill(house.tokens[role])
-      await page.getByRole('button', { name: 'Continue' }).click()
+      await signIn(page, house.tokens[role])
       await page.locator('.role', { hasText: role }).waitFor()
       await page.getByText('service:gemini').waitFor()
       const resets = await page.getByRole('button', { name: /^Reset / }).count()
@@ -53,26 +115,16 @@ inBrowser('access to the dashboard', () => {
     expect(await as('admin')).toEqual({ operator: yes, admin: yes })
   })
 
-  it('asks for a token again after the token was revoked', async () => {
+  it('shows the form after the token was revoked', async () => {
     const { page, house } = await openTab('/audit', { tokens: true })
-    await page.getByLabel('Token').fill(house.tokens.viewer)
-    await page.getByRole('button', { name: 'Continue' }).click()
+    await signIn(page, house.tokens.viewer)
     await page.getByRole('heading', { name: 'Audit' }).waitFor()
     await revokeToken(house.hf, 'the-viewer')
     // The event stream can report the revocation before the click, and then the link is gone.
-    const asked = page.getByText('Unknown token').waitFor()
+    const asked = page.getByText('You were signed out').waitFor()
     const clicked = page.getByRole('link', { name: 'Errors' }).click()
     await Promise.any([asked, clicked])
     clicked.catch(() => {})
     await asked
-  })
-
-  it('asks for a token again after it was deleted from the tab', async () => {
-    const { page, house } = await openTab('/settings', { tokens: true })
-    await page.getByLabel('Token').fill(house.tokens.admin)
-    await page.getByRole('button', { name: 'Continue' }).click()
-    await page.getByRole('button', { name: 'Delete the token from this tab' }).click()
-    await page.getByRole('heading', { name: 'A token is required' }).waitFor()
-    expect(await page.evaluate(() => JSON.stringify([sessionStorage, localStorage]))).not.toContain('hft_')
   })
 })

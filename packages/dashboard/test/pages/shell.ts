@@ -97,3 +97,96 @@ inBrowser('the parts that all pages share', () => {
     await page.getByRole('columnheader', { name: 'Actor' }).waitFor()
   })
 })
+
+inBrowser('the command palette', () => {
+  it('opens with Ctrl-K and with /, and goes to a page', async () => {
+    const { page } = await openTab('/', { quiet: true })
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.keyboard.press('Control+k')
+    const search = page.getByRole('combobox', { name: 'Search pages and IDs' })
+    await search.fill('audi')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Audit' }).waitFor()
+    await page.getByLabel('Target').press('/')
+    expect(await search.count()).toBe(0)
+    await page.locator('main').focus()
+    await page.keyboard.press('/')
+    await search.waitFor()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Audit' }).waitFor({ state: 'detached' })
+  })
+
+  it('shows the keys with ?', async () => {
+    const { page } = await openTab('/nodes', { quiet: true })
+    await page.getByRole('heading', { name: 'Nodes' }).waitFor()
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).getByText('Search pages and IDs').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+  })
+
+  it('finds records by any id', async () => {
+    const { page, house } = await openTab('/')
+    const failed = house.hf.run('gmail_fetch', () => Promise.reject(new Error('wrong')), {
+      correlationId: 'order-77',
+    })
+    await failed.catch(() => undefined)
+    const [session] = (await house.hf.sessions.list({ operation: 'gemini' })).items
+    const [letter] = (await house.hf.deadLetters.list()).items
+    const ids = [
+      [session?.sessionId ?? '', 'Session', '/sessions?id='],
+      [letter?.dlqId ?? '', 'Dead letter', '/dead-letters?id='],
+      ['gmail_fetch', 'Policy', '/policies?id=gmail_fetch'],
+      ['pool:proxies:syd-8', 'Breaker', '/breakers?q='],
+      ['browser.navigation', 'Sessions of operation', '/sessions?operation=browser.navigation'],
+      ['order-77', 'Sessions with correlation ID', '/sessions?correlation_id=order-77'],
+      ['page-2', 'Dead letters of item', '/dead-letters?item_id=page-2'],
+    ] as const
+    for (const [id, type, url] of ids) {
+      await page.keyboard.press('Control+k')
+      await page.getByRole('combobox', { name: 'Search pages and IDs' }).fill(id)
+      await page.getByRole('option').filter({ hasText: type }).first().click()
+      expect(page.url(), type).toContain(url)
+    }
+  })
+})
+
+inBrowser('problems', () => {
+  it('of open breakers are counted in the menu and mark the icon of the tab', async () => {
+    const { page, house } = await openTab('/audit', { quiet: true })
+    const icon = () => page.locator('link[rel="icon"]').getAttribute('href')
+    await page.locator('.pulse.live').waitFor()
+    expect(await icon()).toBe('/icon.svg')
+    await house.hf.breakers.trip('service:postgres', { by: 'ann' })
+    await page.getByRole('link', { name: 'Breakers 1 open' }).waitFor()
+    await expect.poll(icon).toBe('/icon-alert.svg')
+    expect((await page.request.get(`${house.url}/icon-alert.svg`)).headers()['content-type']).toBe(
+      'image/svg+xml',
+    )
+    await house.hf.breakers.reset('service:postgres', { by: 'ann' })
+    await expect.poll(icon).toBe('/icon.svg')
+  })
+
+  it('that raise an alert are shown on every page until they are dismissed', async () => {
+    const { page, house } = await openTab('/audit', { quiet: true })
+    await page.locator('.pulse.live').waitFor()
+    const fail = () =>
+      house.hf
+        .run('gemini', () => Promise.reject(Object.assign(new Error('the key was revoked'), { status: 401 })))
+        .catch(() => undefined)
+    await fail()
+    await fail()
+    const alert = page.getByLabel('Alerts').getByText('the key was revoked')
+    await page.getByLabel('Alerts').getByText('2 times').waitFor()
+    await page.getByRole('link', { name: 'Nodes' }).click()
+    await alert.waitFor()
+    expect(await page.locator('link[rel="icon"]').getAttribute('href')).toBe('/icon-alert.svg')
+    await page.getByRole('button', { name: 'Dismiss the alert of gemini' }).click()
+    await alert.waitFor({ state: 'detached' })
+    await fail()
+    await page.getByLabel('Alerts').getByText('3 times').waitFor()
+    await page.getByLabel('Alerts').getByRole('link', { name: 'gemini' }).click()
+    await page.getByRole('list', { name: 'Timeline of attempts and waits' }).waitFor()
+  })
+})

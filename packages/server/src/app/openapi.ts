@@ -20,7 +20,8 @@ const TAGS: readonly (readonly [string, string])[] = [
   ['request', 'One HTTP request through a pool.'],
   ['config', 'The config file and the changes made through the API.'],
   ['audit', 'The audit trail of changes and reads.'],
-  ['access', 'The caller and its role.'],
+  ['access', 'The caller, its role and its sign-in.'],
+  ['tokens', 'Tokens of callers.'],
   ['nodes', 'The processes of the fleet.'],
   ['health', 'Liveness and readiness.'],
 ]
@@ -70,6 +71,14 @@ export function createOpenApiDocument(app: App): Json {
       scheme: 'bearer',
       description:
         'A token of `holdfast token create`. On loopback no token is required as long as none exists.',
+    },
+    cookie: {
+      type: 'apiKey',
+      in: 'cookie',
+      name: 'holdfast',
+      description:
+        'The cookie of `POST /api/v1/access/session`. Its name also contains the port, and with TLS the prefix `__Host-`. ' +
+        'Requests that change something need the header `x-csrf-token`.',
     },
   }
   if (Object.keys(Object(components['parameters']) as object).length === 0) delete components['parameters']

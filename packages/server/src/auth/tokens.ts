@@ -131,13 +131,20 @@ export async function revokeToken(
   return true
 }
 
+/** The stored token that a token matches; undefined where the token is not known. */
+export function findToken(known: KnownTokens, token: string): KnownTokens[number] | undefined {
+  const hash = sha256(token)
+  let found: KnownTokens[number] | undefined
+  // Every token is compared in constant time, so that the duration reveals nothing.
+  for (const one of known) if (timingSafeEqual(Buffer.from(one.sha256, 'hex'), hash)) found = one
+  return found
+}
+
+/** The caller with a token. */
+export const callerOf = ({ name, role }: KnownTokens[number]): Caller => ({ name, role, token: true })
+
 /** The caller that a token belongs to; undefined where the token is not known. */
 export function findCaller(known: KnownTokens, token: string | undefined): Caller | undefined {
-  if (token === undefined || known.length === 0) return undefined
-  const hash = sha256(token)
-  let caller: Caller | undefined
-  // Every token is compared in constant time, so that the duration reveals nothing.
-  for (const { name, role, sha256 } of known)
-    if (timingSafeEqual(Buffer.from(sha256, 'hex'), hash)) caller = { name, role, token: true }
-  return caller
+  const found = token === undefined ? undefined : findToken(known, token)
+  return found && callerOf(found)
 }

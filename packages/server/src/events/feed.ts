@@ -1,6 +1,6 @@
 import { eventCodec, type RetryEvent } from '@holdfast/runtime'
 import type { Clock } from 'holdfast'
-import { type KnownTokens, knownTokens } from '../auth/tokens.js'
+import { type KnownCredentials, knownCredentials } from '../auth/sign-ins.js'
 import type { HoldfastLike } from '../runtime-api.js'
 import { type EventSelection, FeedReader, isSelected } from './reader.js'
 
@@ -73,7 +73,7 @@ export class EventFeed {
   open(
     selection: EventSelection,
     lastEventId: string | undefined,
-    isAllowed: (known: KnownTokens) => boolean,
+    isAllowed: (known: KnownCredentials) => boolean,
   ): ReadableStream {
     const reader = new FeedReader(selection, this.options.buffer, isAllowed, () => this.removeReader(reader))
     this.readers.add(reader)
@@ -202,12 +202,12 @@ export class EventFeed {
     this.tokenTimer ??= this.options.clock.setTimer(() => void this.checkTokens(), TOKEN_CHECK_MS)
   }
 
-  /** Ends readers whose tokens were revoked. The tokens are read once for all readers. */
+  /** Ends readers whose tokens were revoked or who signed out. The credentials are read once for all readers. */
   private async checkTokens(): Promise<void> {
     this.tokenTimer = undefined
     // Readers stay connected while the store cannot be reached.
-    const known = await knownTokens(this.hf.store.values).catch(() => undefined)
-    if (known !== undefined) for (const reader of this.readers) reader.checkToken(known)
+    const known = await knownCredentials(this.hf.store.values).catch(() => undefined)
+    if (known !== undefined) for (const reader of this.readers) reader.checkCredentials(known)
     if (this.readers.size > 0) this.scheduleCheck()
   }
 

@@ -1,5 +1,5 @@
 import type { RetryEvent } from '@holdfast/runtime'
-import type { KnownTokens } from '../auth/tokens.js'
+import type { KnownCredentials } from '../auth/sign-ins.js'
 
 /** The events that a reader receives. */
 export interface EventSelection {
@@ -29,13 +29,13 @@ export class FeedReader {
   private controller: ReadableStreamDefaultController<Uint8Array> | undefined
   private onDrained: (() => void) | undefined
   private readonly limit: number
-  private readonly isAllowed: (known: KnownTokens) => boolean
+  private readonly isAllowed: (known: KnownCredentials) => boolean
   private readonly onEnd: () => void
 
   constructor(
     selection: EventSelection,
     limit: number,
-    isAllowed: (known: KnownTokens) => boolean,
+    isAllowed: (known: KnownCredentials) => boolean,
     onEnd: () => void,
   ) {
     this.selection = selection
@@ -69,8 +69,8 @@ export class FeedReader {
     })
   }
 
-  /** Ends the reader if its token is no longer valid. */
-  checkToken(known: KnownTokens): void {
+  /** Ends the reader if its token or sign-in is no longer valid. */
+  checkCredentials(known: KnownCredentials): void {
     if (!this.isAllowed(known)) this.end()
   }
 

@@ -1,6 +1,9 @@
 import { EVENT_TYPES } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
-import { findCaller, type KnownTokens } from '../auth/tokens.js'
+import { bearerToken } from '../auth/authenticate.js'
+import { readSignInCookie } from '../auth/cookie.js'
+import { findSignedIn, type KnownCredentials } from '../auth/sign-ins.js'
+import { findCaller } from '../auth/tokens.js'
 import { createSelection } from '../events/reader.js'
 import { ApiError } from '../http/api-error.js'
 import type { Routes } from './routes.js'
@@ -44,9 +47,16 @@ export function addEventRoutes({ operation, feed, settings }: Routes): void {
             headers: { 'retry-after': '10' },
           },
         )
-      const token = c.req.header('authorization')?.slice('bearer '.length)
-      const isAllowed = (known: KnownTokens) =>
-        caller.token ? findCaller(known, token)?.name === caller.name : known.length === 0
+      const token = bearerToken(c.req.header('authorization'))
+      const secret = token === undefined ? readSignInCookie(c) : undefined
+      const isAllowed = (known: KnownCredentials) => {
+        if (!caller.token) return known.tokens.length === 0
+        const found =
+          secret === undefined
+            ? findCaller(known.tokens, token)
+            : findSignedIn(known, secret, settings.clock.wall())
+        return found?.name === caller.name
+      }
       const selection = createSelection(query.type, query.operation)
       const stream = feed.open(selection, headers['last-event-id'] ?? query.last_event_id, isAllowed)
       return c.body(stream, 200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })

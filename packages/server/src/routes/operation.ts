@@ -199,7 +199,7 @@ function toOpenApiRoute<P, Q, H, B>(spec: OperationSpec<P, Q, H, B>) {
     summary: spec.summary,
     description: spec.description ?? `${spec.summary}. Requires the role ${spec.role}.`,
     'x-role': spec.role,
-    security: [{ bearer: [] }, {}],
+    security: [{ bearer: [] }, { cookie: [] }, {}],
     request: {
       ...(params === undefined ? {} : { params }),
       ...(query === undefined ? {} : { query }),

@@ -18,6 +18,7 @@ import { addPolicyRoutes } from './policies.js'
 import { addPoolRoutes } from './pools.js'
 import { addRequestRoutes } from './request.js'
 import { addSessionRoutes } from './sessions.js'
+import { addTokenRoutes } from './tokens.js'
 
 /** The dependencies of the routes. */
 export interface Routes {
@@ -46,5 +47,6 @@ export function addRoutes(routes: Routes): void {
   addConfigRoutes(routes)
   addAuditRoutes(routes)
   addAccessRoutes(routes)
+  addTokenRoutes(routes)
   addNodeRoutes(routes)
 }

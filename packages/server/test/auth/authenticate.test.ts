@@ -203,13 +203,16 @@ describe('roles', () => {
         .filter(({ operation }) => operation['x-role'] === role)
         .map(({ operation }) => operation.operationId)
         .toSorted()
-    expect(names('viewer')).toEqual(['validateConfig'])
+    expect(names('viewer')).toEqual(['signIn', 'signOut', 'validateConfig'])
     expect(names('admin')).toEqual([
       'clearConfig',
+      'createToken',
       'deletePolicy',
       'putDefaultPolicy',
       'putPolicy',
       'reloadConfig',
+      'revokeToken',
+      'revokeTokenByName',
       'rollbackConfig',
     ])
   })

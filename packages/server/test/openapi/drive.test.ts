@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { createToken } from '../../src/auth/tokens.js'
 import type { AppOptions } from '../../src/options.js'
 import { type Asked, type Fixture, failCall, open } from '../fixture.js'
 import { anything, type Schemas, valuesOf } from './arbitrary.js'
@@ -118,7 +119,13 @@ async function filled(options: AppOptions = {}): Promise<Fixture & { document: D
   for (let i = 0; i < 5; i++)
     await failCall(hf, 'quick', { payload: { i }, itemId: `item ${i}`, context: { i } })
   for (let i = 0; i < 3; i++) await failCall(hf, 'guarded', { context: { token: 'hunter2' } })
-  return { ...fixture, document: (await ask('GET', '/openapi.json')).body as Document }
+  // With a token, because the first one that an operation creates would be required from then on.
+  const { token } = await createToken(hf, { name: 'driver', role: 'admin' })
+  await createToken(hf, { name: 'grafana', role: 'viewer' })
+  await createToken(hf, { name: 'wall', role: 'viewer' })
+  const authorized: Fixture['ask'] = (method, path, given = {}) =>
+    ask(method, path, { ...given, headers: { authorization: `Bearer ${token}`, ...given.headers } })
+  return { ...fixture, ask: authorized, document: (await ask('GET', '/openapi.json')).body as Document }
 }
 
 /** The stream does not end, so that its answer cannot be read to the end. */
@@ -160,6 +167,10 @@ async function successes({ hf }: Fixture): Promise<Record<string, Partial<Parts>
     explainConfig: { ...none, query: { operation: 'browser.save' } },
     rollbackConfig: { body: { version: 1, reason: 'it was better' } },
     validateConfig: { body: { version: '1.1.0' } },
+    signIn: { body: { keep: true } },
+    createToken: { body: { name: 'new', role: 'operator', reason: 'a new colleague' } },
+    revokeToken: { path: { name: 'grafana' } },
+    revokeTokenByName: { query: { name: 'wall' } },
   }
 }
 

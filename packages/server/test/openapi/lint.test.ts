@@ -36,9 +36,12 @@ describe('the OpenAPI document', () => {
     const routes = operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`)
     expect(routes.toSorted()).toMatchInlineSnapshot(`
       [
+        "DELETE /api/v1/access/session",
         "DELETE /api/v1/dead-letters/{id}",
         "DELETE /api/v1/policies/{id}",
         "DELETE /api/v1/pools/{id}/members/{member}",
+        "DELETE /api/v1/tokens",
+        "DELETE /api/v1/tokens/{name}",
         "GET /api/v1/access",
         "GET /api/v1/audit",
         "GET /api/v1/circuit-breakers",
@@ -67,11 +70,13 @@ describe('the OpenAPI document', () => {
         "GET /api/v1/retry/policy",
         "GET /api/v1/sessions",
         "GET /api/v1/sessions/{id}",
+        "GET /api/v1/tokens",
         "GET /health",
         "GET /health/live",
         "GET /health/ready",
         "GET /metrics",
         "PATCH /api/v1/pools/{id}/members/{member}",
+        "POST /api/v1/access/session",
         "POST /api/v1/circuit-breakers/{id}/reset",
         "POST /api/v1/circuit-breakers/{id}/trip",
         "POST /api/v1/config/clear",
@@ -84,6 +89,7 @@ describe('the OpenAPI document', () => {
         "POST /api/v1/pools/{id}/members",
         "POST /api/v1/request",
         "POST /api/v1/sessions/{id}/cancel",
+        "POST /api/v1/tokens",
         "PUT /api/v1/policies/{id}",
         "PUT /api/v1/retry/policy",
       ]

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { fetchPages, getJson } from '../../api/client.js'
 import { recoveries } from '../../api/connection.js'
-import { token } from '../../api/token.js'
+import { signInCount } from '../../api/sign-in.js'
 import type { WireBreaker, WireBreakerChange, WireFleet } from '../../api/types.js'
 import { clock } from '../../browser.js'
 import { useEvents } from '../../events/event-stream.js'
@@ -66,7 +66,7 @@ async function loadAll(stop: AbortSignal): Promise<void> {
 
 /** Loads breakers and updates them with events. */
 export function useBreakers(): void {
-  const currentToken = token.value
+  const currentSignIn = signInCount.value
   const recovered = recoveries.value
 
   useEffect(() => {
@@ -87,7 +87,7 @@ export function useBreakers(): void {
       stop.abort()
       clock.clearTimer(timer)
     }
-  }, [currentToken, recovered])
+  }, [currentSignIn, recovered])
 
   useEvents((events) => {
     const known = breakerStore.peek()

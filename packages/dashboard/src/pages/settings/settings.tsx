@@ -1,6 +1,5 @@
 import { getJson } from '../../api/client.js'
 import { access } from '../../api/role.js'
-import { clearToken, token } from '../../api/token.js'
 import { useQuery } from '../../api/use-query.js'
 import { Json, PageHead, Panel, QueryView } from '../../components/basics.js'
 import { THEMES, theme } from '../../theme.js'
@@ -43,22 +42,11 @@ export function Settings() {
               ? 'Your role is not known yet.'
               : ROLE_DESCRIPTIONS[access.value.role]}
           </p>
-          {token.value === undefined ? (
-            <p class="hint">No token is required on this machine as long as none exists.</p>
-          ) : (
-            <>
-              {access.value?.token === true && (
-                <p class="hint">
-                  Your token is {access.value.name}. Your changes are recorded under this name.
-                </p>
-              )}
-              <p>
-                <button type="button" class="small secondary" onClick={clearToken}>
-                  Delete the token from this tab
-                </button>
-              </p>
-            </>
-          )}
+          <p class="hint">
+            {access.value?.token === true
+              ? `Your token is ${access.value.name}. Your changes are recorded under this name.`
+              : 'No token is required on this machine as long as none exists.'}
+          </p>
         </Panel>
         <ConfigChanges onChange={config.reload} />
         <ExplainForm />

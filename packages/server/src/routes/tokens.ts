@@ -1,0 +1,112 @@
+import { z } from '@hono/zod-openapi'
+import { createToken, listTokens, revokeToken, type TokenInfo } from '../auth/tokens.js'
+import { ApiError } from '../http/api-error.js'
+import { ROLES } from '../roles.js'
+import type { RequestActor } from './operation.js'
+import type { Routes } from './routes.js'
+import { idParam, reasonField } from './schemas.js'
+
+const tokenFields = {
+  name: z.string().describe('The name of the token in the audit trail.'),
+  role: z.enum(ROLES).describe('The role of callers with the token.'),
+  created_at: z.iso.datetime().describe('When the token was created.'),
+}
+
+const tokenSchema = z.object(tokenFields).meta({ id: 'Token' })
+
+const createdSchema = z
+  .object({ token: z.string().describe('The token. No other response contains it.'), ...tokenFields })
+  .meta({ id: 'CreatedToken' })
+
+/** A token, as on the wire. */
+export type WireToken = z.input<typeof tokenSchema>
+
+/** A new token with its secret, as on the wire. */
+export type WireCreatedToken = z.input<typeof createdSchema>
+
+const toWire = ({ name, role, createdAt }: TokenInfo): WireToken => ({
+  name,
+  role,
+  created_at: createdAt.toISOString(),
+})
+
+/** The routes of tokens. `holdfast token` works on the same store. */
+export function addTokenRoutes({ operation, hf, settings }: Routes): void {
+  operation(
+    {
+      method: 'get',
+      path: '/tokens',
+      id: 'listTokens',
+      tag: 'tokens',
+      role: 'admin',
+      summary: 'All tokens, without their secrets',
+      answers: {
+        200: {
+          description: 'The tokens, sorted by name',
+          schema: z.object({ items: z.array(tokenSchema) }).meta({ id: 'TokenList' }),
+        },
+      },
+    },
+    async () => ({ body: { items: (await listTokens(hf)).map(toWire) } }),
+  )
+
+  operation(
+    {
+      method: 'post',
+      path: '/tokens',
+      id: 'createToken',
+      tag: 'tokens',
+      role: 'admin',
+      summary: 'Create a token',
+      description:
+        'The response contains the token; only its hash is stored. After the first token every request requires one, also on ' +
+        'loopback. Requires the role admin.',
+      body: z
+        .strictObject({
+          name: z.string().describe('1 to 64 letters, digits, `_`, `.`, `@` or `-`; no other token has it.'),
+          role: z.enum(ROLES).default('viewer').describe('The role of callers with the token.'),
+          reason: reasonField,
+        })
+        .meta({ id: 'NewToken' }),
+      answers: { 201: { description: 'The token with its secret', schema: createdSchema } },
+    },
+    async ({ body: { name, role }, by }) => {
+      const created = await createToken(hf, { name, role, now: new Date(settings.clock.wall()), ...by })
+      return { status: 201, body: { token: created.token, ...toWire(created) } }
+    },
+  )
+
+  const revoke = async (name: string, by: RequestActor) => {
+    if (!(await revokeToken(hf, name, by))) throw new ApiError('NOT_FOUND', `token ${name} not found`)
+    return { status: 204 as const }
+  }
+
+  operation(
+    {
+      method: 'delete',
+      path: '/tokens/{name}',
+      id: 'revokeToken',
+      tag: 'tokens',
+      role: 'admin',
+      summary: 'Revoke a token at once',
+      params: z.object({ name: idParam('The name of the token.') }),
+      answers: { 204: { description: 'The token is revoked' } },
+    },
+    ({ params: { name }, by }) => revoke(name, by),
+  )
+
+  operation(
+    {
+      method: 'delete',
+      path: '/tokens',
+      id: 'revokeTokenByName',
+      tag: 'tokens',
+      role: 'admin',
+      summary: 'Revoke a token at once, with its name in the query',
+      query: z.strictObject({ name: idParam('The name of the token.') }),
+      answers: { 204: { description: 'The token is revoked' } },
+      errors: ['NOT_FOUND'],
+    },
+    ({ query: { name }, by }) => revoke(name, by),
+  )
+}
