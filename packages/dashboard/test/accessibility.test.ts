@@ -134,7 +134,7 @@ inBrowser('the accessibility of the dashboard', () => {
           Object.defineProperty(navigator, 'language', { value: 'en-US@posix', configurable: true }),
         ),
     })
-    await page.locator('.chart canvas').waitFor()
+    await page.locator('.chart canvas').first().waitFor()
     expect(complaints).toEqual([])
   })
 })

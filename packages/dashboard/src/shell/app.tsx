@@ -33,7 +33,8 @@ function scrollMenuTo(link: Element): void {
   const menu = link.closest('nav')
   if (menu) {
     const { top, bottom } = menu.getBoundingClientRect()
-    menu.scrollTop += Math.max(target.bottom - bottom, 0) + Math.min(target.top - top, 0)
+    menu.scrollTop +=
+      Math.ceil(Math.max(target.bottom - bottom, 0)) + Math.floor(Math.min(target.top - top, 0))
   }
 }
 
@@ -42,7 +43,8 @@ function Menu({ path, openBreakers }: { path: string; openBreakers: number }) {
   useEffect(() => {
     const link = list.current?.querySelector('[aria-current]')
     if (link) scrollMenuTo(link)
-  }, [path])
+    // The number of open breakers changes the width of the menu on a narrow screen.
+  }, [path, openBreakers])
   return (
     <nav class="menu" aria-label="Pages">
       <a class="brand" href="/">
@@ -56,12 +58,15 @@ function Menu({ path, openBreakers }: { path: string; openBreakers: number }) {
               href={urlFor(entry.path, rangeQueryOf(route.value.query))}
               aria-current={entry.path === path ? 'page' : undefined}
             >
-              {entry.title}{' '}
+              {entry.title}
               {entry.path === '/breakers' && openBreakers > 0 && (
-                <span class="badge" title={`${formatCount(openBreakers)} open`}>
-                  {formatCount(openBreakers)}
-                  <span class="sr-only"> open</span>
-                </span>
+                <>
+                  {' '}
+                  <span class="badge">
+                    {formatCount(openBreakers)}
+                    <span class="sr-only"> open</span>
+                  </span>
+                </>
               )}
             </a>
           </li>
