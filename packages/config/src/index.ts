@@ -15,6 +15,7 @@ export { encodeExplanation, explanationSchema } from './explain/explanation-code
 export type { ScheduledWait, Wait } from './explain/schedule.js'
 export { type ConfigSource, loadSource } from './file/source.js'
 export { ApiChanges } from './live-changes/api-changes.js'
+export type { LayerDifference } from './live-changes/diff.js'
 export type { LayerChange } from './live-changes/history.js'
 export { openStoredLayer } from './live-changes/member-secrets.js'
 export {

@@ -10,7 +10,7 @@ const VIEWS = [
   ['/breakers', 'service:gemini'],
   ['/pools', 'ams-1'],
   ['/policies', 'gmail_fetch'],
-  ['/policies?id=fetch', 'Max attempts, including the first'],
+  ['/policies?id=fetch', 'Max attempts (including the first)'],
   ['/sessions?operation=gemini', 'Last error'],
   ['/sessions?active=true', 'patient'],
   ['/dead-letters', 'page-1'],

@@ -4,6 +4,8 @@ import type { FileMembers } from '../file/member-files.js'
 import type { ConfigSource, ValidConfig } from '../file/source.js'
 import { describeProblem, lineOf } from '../problems/describe.js'
 import { type ResolvedConfig, resolveConfig } from '../resolve/resolve-config.js'
+import { resolvePolicy } from '../resolve/resolve-policy.js'
+import { policyIds } from '../rules/references.js'
 import type { RuntimeContext } from '../runtime-context.js'
 import type { Layer } from '../schema/layer.js'
 import { findPolicyConflicts, type PolicyConflict, throwPolicyConflicts } from './conflicts.js'
@@ -67,6 +69,11 @@ export class ActiveConfig {
   /** Whether it differs from the file and the changes. */
   get degraded(): boolean {
     return this.usesBuiltInPolicies || this.ignoredOverrides.length > 0
+  }
+
+  /** The policy of the config or the built-in policy, without live changes; undefined where there is none. */
+  filePolicy(id: string): RetryPolicy | undefined {
+    return policyIds(this.loaded.config).has(id) ? resolvePolicy(this.loaded, id).policy : undefined
   }
 
   /** A note for each policy whose changes through the API are ignored. */

@@ -8,6 +8,7 @@ import type { Actor, RuntimeContext } from '../runtime-context.js'
 import type { Layer } from '../schema/layer.js'
 import type { KeyStyle } from '../schema/walk.js'
 import { deletePolicy, putPolicy } from './changes.js'
+import type { LayerDifference } from './diff.js'
 import { LayerHistory } from './history.js'
 
 /**
@@ -32,6 +33,11 @@ export class ApiChanges {
   /** All versions, newest first. */
   history() {
     return this.layerHistory.history()
+  }
+
+  /** The differences from one version to another; from the newest version by default. */
+  diff(to: number, from?: number): Promise<LayerDifference[]> {
+    return this.layerHistory.diff(to, from)
   }
 
   /** When the changes last affected a policy. */

@@ -8,6 +8,7 @@ import type { Actor } from '../runtime-context.js'
 import type { Layer } from '../schema/layer.js'
 import { memberChangeCodec } from '../schema/member-change.js'
 import { policyEntryCodec } from '../schema/schema.js'
+import { diffLayers, type LayerDifference } from './diff.js'
 import { decryptMemberUrls, encryptMemberUrls, hasOutdatedSecrets } from './member-secrets.js'
 
 const NO_KEYS = new KeyRing(undefined)
@@ -91,16 +92,28 @@ export class LayerHistory {
    * nothing is stored.
    */
   async rollback(version: number, actor?: Actor, check: (layer: Layer) => void = () => {}): Promise<Layer> {
-    const versions = await this.store.history()
-    const found = versions.find((known) => known.version === version)
-    if (found === undefined && version !== 0) {
-      throw createOptionsError('the layer of changes cannot be rolled back', [
-        createProblem('version', 'invalid', formatVersions(versions), formatValue(version)),
-      ])
-    }
-    const layer = this.open(found)
+    const layer = await this.layerOf(version, 'the layer of changes cannot be rolled back')
     check(layer)
     return this.change(() => layer, { ...actor, reason: actor?.reason ?? `rollback to version ${version}` })
+  }
+
+  /** The differences from one version to another; 0 is the layer before any change. `from` is the newest version by default. */
+  async diff(to: number, from?: number): Promise<LayerDifference[]> {
+    const problem = 'the versions of the live changes cannot be compared'
+    const before =
+      from === undefined ? this.open(await this.store.latest()) : await this.layerOf(from, problem)
+    return diffLayers(before, await this.layerOf(to, problem))
+  }
+
+  /** The layer of a version. @throws INVALID_OPTIONS for an unknown version */
+  private async layerOf(version: number, problem: string): Promise<Layer> {
+    const versions = await this.store.history()
+    const found = versions.find((known) => known.version === version)
+    if (found === undefined && version !== 0)
+      throw createOptionsError(problem, [
+        createProblem('version', 'invalid', formatVersions(versions), formatValue(version)),
+      ])
+    return this.open(found)
   }
 
   /** Deletes all changes. */

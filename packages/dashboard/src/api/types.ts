@@ -18,6 +18,7 @@ import type {
 } from '@holdfast/runtime'
 
 export type {
+  WireConfigDifference,
   WireFleet,
   WireJob,
   WireMember,

@@ -1,9 +1,14 @@
 import { Holdfast, policyCodec, policySchema } from '@holdfast/runtime'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
 import { diffRecords, fieldOfPath, parseField, toDraft, toPolicy } from '../../src/pages/policies/draft.js'
 import { FIELDS } from '../../src/pages/policies/fields.js'
-import { computeWaits } from '../../src/pages/policies/schedule.js'
+import { mergeDrafts } from '../../src/pages/policies/merge.js'
+import { computeSchedule, type PolicySchedule } from '../../src/pages/policies/schedule.js'
+import { formatTotalWait } from '../../src/pages/policies/schedule-text.js'
+import { usersOf } from '../../src/pages/policies/users.js'
+import { toYaml } from '../../src/pages/policies/yaml.js'
 
 describe('the form of a policy', () => {
   it('converts every built-in policy to the form and back', async () => {
@@ -116,7 +121,7 @@ describe('the schedule chart of a policy', () => {
         const wire = policyCodec.encode(await hf.policies.get('p')) as Record<string, unknown>
         const { policies: explained } = await hf.config.explain('p')
         await hf.close()
-        const drawn = computeWaits(wire) ?? []
+        const drawn = computeSchedule(wire)?.waits ?? []
         const told = explained[0]?.schedule.waits ?? []
         expect(drawn.map(({ attempt }) => attempt)).toEqual(told.map(({ attempt }) => attempt))
         for (const [index, { base, min, max }] of told.entries()) {
@@ -127,6 +132,52 @@ describe('the schedule chart of a policy', () => {
       }),
       { numRuns: 60 },
     )
+  })
+
+  const quick = {
+    max_attempts: 4,
+    backoff_type: 'exponential',
+    base_delay: 0.1,
+    multiplier: 2,
+    max_delay: 30,
+    jitter_type: 'full',
+    jitter_amount: 0.5,
+    jitter_min: 0,
+    jitter_max: 0,
+  }
+  const totalOf = (change: object, timeout?: number): string =>
+    formatTotalWait(computeSchedule({ ...quick, ...change }) as PolicySchedule, timeout)
+
+  it('states the total wait with and without jitter', () => {
+    expect(totalOf({})).toBe('Total wait 700 ms (350–700 ms with jitter).')
+    expect(totalOf({ jitter_type: 'none' })).toBe('Total wait 700 ms.')
+    expect(totalOf({ max_attempts: 6 })).toBe('Total wait 3.1 s (1.6–3.1 s with jitter).')
+    expect(totalOf({ max_attempts: 5 })).toBe('Total wait 1.5 s (750 ms–1.5 s with jitter).')
+  })
+
+  it('adds up all waits of 500 attempts and not only those of the chart', () => {
+    // 0.1 to 25.6 s are nine growing waits with a sum of 51.1 s; the other 490 are 30 s each.
+    const { total, count, waits } = computeSchedule({ ...quick, max_attempts: 500 }) as PolicySchedule
+    expect([total?.base, count, waits.length]).toEqual([expect.closeTo(51.1 + 490 * 30, 6), 499, 20])
+    expect(totalOf({ max_attempts: 500, jitter_type: 'none' })).toBe(
+      'Total wait 4 h 5 min. The chart shows the first 20 of 499 waits.',
+    )
+  })
+
+  it('states that the wait of unlimited attempts is unlimited, and that a total timeout ends it', () => {
+    expect(totalOf({ max_attempts: 'Infinity', jitter_type: 'none' })).toBe(
+      'Total wait unlimited: attempts are not limited, and each further wait is 30 s. The chart shows the first 20 of unlimited waits.',
+    )
+    expect(totalOf({ max_attempts: 'Infinity' }, 60)).toContain(
+      'The total timeout ends the call after 1 min.',
+    )
+    expect(totalOf({}, 60)).not.toContain('timeout')
+  })
+
+  it('states a minimum where the waits grow beyond those that are computed', () => {
+    const slow = { backoff_type: 'linear', base_delay: 0.001, max_delay: 3600, jitter_type: 'none' }
+    expect(totalOf({ ...slow, max_attempts: 10_000 })).toContain('Total wait at least ')
+    expect(totalOf({ ...slow, max_attempts: 1000 })).toContain('Total wait 8 min 20 s.')
   })
 
   it('is hidden while the values are not valid', () => {
@@ -141,8 +192,8 @@ describe('the schedule chart of a policy', () => {
       jitter_min: 0,
       jitter_max: 0,
     }
-    expect(computeWaits(sound)).toHaveLength(2)
-    expect(computeWaits({ ...sound, max_attempts: 'Infinity' })).toHaveLength(20)
+    expect(computeSchedule(sound)?.waits).toHaveLength(2)
+    expect(computeSchedule({ ...sound, max_attempts: 'Infinity' })?.waits).toHaveLength(20)
     for (const bad of [
       { max_attempts: 'x' },
       { max_attempts: 0 },
@@ -151,6 +202,50 @@ describe('the schedule chart of a policy', () => {
       { multiplier: 0.5 },
       { jitter_amount: 2 },
     ])
-      expect(computeWaits({ ...sound, ...bad })).toBeUndefined()
+      expect(computeSchedule({ ...sound, ...bad })).toBeUndefined()
+  })
+})
+
+describe('the merge of two changes of a policy', () => {
+  const base = { a: '1', b: '1', c: '1', d: '1' }
+
+  it('keeps the changes of both sides, and the own value of a field that both changed', () => {
+    const merged = mergeDrafts(base, { ...base, a: '2', c: '3', d: '5' }, { ...base, b: '2', c: '4', d: '5' })
+    expect(merged).toEqual({ draft: { a: '2', b: '2', c: '3', d: '5' }, conflicts: ['c'] })
+  })
+})
+
+describe('the YAML of a policy', () => {
+  it('is read as the same values by the config file', async () => {
+    const policy = {
+      name: 'Fetch: pages',
+      description: 'no',
+      max_attempts: 'Infinity',
+      base_delay: 0.25,
+      total_timeout: null,
+      retryable_exceptions: ['timeout', '5xx', 'a, b'],
+      abort_exceptions: [],
+      bulkhead: { limit: 4, queue: 8 },
+      shadow: true,
+    }
+    const text = toYaml('a.b c', policy)
+    const read = parse(text) as { policies: Record<string, unknown> }
+    expect(read.policies['a.b c']).toEqual({ ...policy, max_attempts: Number.POSITIVE_INFINITY })
+  })
+})
+
+describe('the users of a policy', () => {
+  it('are mapped operations with the kinds of failure, and pools', () => {
+    const config = {
+      subsystem_mappings: {
+        browser: { save: { timeout: 'slow', default: 'fast' }, load: { default: '?slow' } },
+      },
+      pools: { proxies: { policy: 'slow' }, other: {} },
+    }
+    expect(usersOf(config, 'slow').map(({ name, condition }) => [name, condition])).toEqual([
+      ['browser.save', 'failures of the kind timeout'],
+      ['browser.load', 'all other failures'],
+      ['proxies', undefined],
+    ])
   })
 })

@@ -32,17 +32,39 @@ inBrowser('the errors, audit and settings pages', () => {
     await page.getByText('"before"').waitFor()
   })
 
-  it('explains an operation and rolls back to an earlier version', async () => {
+  it('explains an operation, and rolls back with the differences that it makes', async () => {
     const { page, house } = await openTab('/settings?operation=browser.navigation')
     await page.getByText('Failures of the kind timeout: policy gmail_fetch').waitFor()
-    await page.getByText('No changes through the API').waitFor()
+    await page.getByText('No live changes').waitFor()
     await house.hf.policies.put({ id: 'fetch', maxAttempts: 8 }, { by: 'ann', reason: 'first' })
-    await house.hf.policies.put({ id: 'fetch', maxAttempts: 9 }, { by: 'ann', reason: 'second' })
+    await house.hf.policies.put(
+      { id: 'fetch', maxAttempts: 9, baseDelay: 300 },
+      { by: 'ann', reason: 'second' },
+    )
     await page.reload()
+    await page.getByLabel('Show changes of version 2').click()
+    expect(await page.getByRole('list', { name: 'Changes of version 2' }).textContent()).toBe(
+      'policies.fetch.base_delayfile value→300 mspolicies.fetch.max_attempts8→9',
+    )
     await page.getByRole('button', { name: 'Roll back to version 1' }).click()
+    const diff = page.getByRole('dialog').getByRole('list', { name: 'Changes of the configuration' })
+    expect(await diff.textContent()).toBe(
+      'policies.fetch.base_delay300 ms→file valuepolicies.fetch.max_attempts9→8',
+    )
     await confirm(page, 'Roll back')
     await page.getByText('"max_attempts": 8').waitFor()
     expect((await house.hf.policies.get('fetch')).maxAttempts).toBe(8)
+    await page.getByRole('button', { name: 'Discard all live changes' }).click()
+    await diff.getByText('policies.fetch.max_attempts').waitFor()
+    await confirm(page, 'Discard all')
+    await expect.poll(async () => (await house.hf.policies.get('fetch')).maxAttempts).toBe(4)
+    await page.goto(`${house.url}/policies?id=fetch`)
+    const history = page.getByRole('region', { name: 'History' })
+    await history.getByText('rolled back to version 1').waitFor()
+    await history.getByText('discarded all live changes').waitFor()
+    expect(await history.getByRole('list', { name: 'Changed fields' }).first().textContent()).toBe(
+      'max_attempts8→none',
+    )
   })
 
   it('stores the selected theme', async () => {

@@ -21,6 +21,7 @@ import {
   FileReload,
   isVariableName,
   type Layer,
+  type LayerDifference,
   type LayeredMember,
   layeredMembers,
   lineOf,
@@ -92,6 +93,11 @@ export class Configuration {
     return this.activeConfig.loaded.config
   }
 
+  /** @internal The policy of the file or the built-in policy, without live changes; undefined where there is none. */
+  filePolicy(id: string): RetryPolicy | undefined {
+    return this.activeConfig.filePolicy(id)
+  }
+
   /** The changes made through the API, with the keys of the wire format. */
   get layer(): Layer {
     return this.activeConfig.layer
@@ -146,6 +152,14 @@ export class Configuration {
   /** The versions of the changes made through the API, newest first. */
   history() {
     return this.apiChanges.history()
+  }
+
+  /**
+   * The differences from one version of the live changes to another: what a rollback to the version `to` would change. 0 is
+   * the state without changes; `from` is the newest version by default. @throws INVALID_OPTIONS
+   */
+  diff(to: number, from?: number): Promise<LayerDifference[]> {
+    return this.apiChanges.diff(to, from)
   }
 
   /** Returns to an earlier version of the changes made through the API. @throws INVALID_OPTIONS */

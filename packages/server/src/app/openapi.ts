@@ -18,7 +18,7 @@ const TAGS: readonly (readonly [string, string])[] = [
   ['jobs', 'Batch replays that run in the background.'],
   ['pools', 'Pools of proxies or endpoints, and their members.'],
   ['request', 'One HTTP request through a pool.'],
-  ['config', 'The config file and the changes made through the API.'],
+  ['config', 'The config file and the live changes.'],
   ['audit', 'The audit trail of changes and reads.'],
   ['access', 'The caller, its role and its sign-in.'],
   ['tokens', 'Tokens of callers.'],

@@ -9,7 +9,8 @@ const SECRET_KEYS = new Set(['password', 'secret', 'encryption_key'])
 const withoutCredentials = (text: string): string =>
   text.replace(/([a-z][a-z\d+.-]*:\/\/)[^\s/?#]*@/gi, `$1${REDACTED}@`)
 
-function redactSecrets(value: unknown): unknown {
+/** Replaces the credentials of URLs and the values of secret keys. */
+export function redactSecrets(value: unknown): unknown {
   if (typeof value === 'string') return withoutCredentials(value)
   if (Array.isArray(value)) return value.map(redactSecrets)
   if (typeof value !== 'object' || value === null) return value
@@ -38,7 +39,7 @@ const poolsWithChanges = ({ pools }: Config, layer: Layer): Config['pools'] =>
     }),
   )
 
-/** The configuration in the form of a config file: with the changes made through the API, and with secrets redacted. */
+/** The configuration in the form of a config file: with the live changes, and with secrets redacted. */
 export function encodeConfig({ current, layer }: Pick<Configuration, 'current' | 'layer'>): object {
   const pools = poolsWithChanges(current, layer)
   const wire = configCodec.encode({ ...current, ...(pools && { pools }) })

@@ -1,8 +1,9 @@
 import { encodeExplanation } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import { readText } from '../http/body.js'
-import { encodeConfig } from '../http/config-wire.js'
+import { encodeConfig, redactSecrets } from '../http/config-wire.js'
 import { paginate } from '../http/page.js'
+import { expecting } from '../http/validation.js'
 import type { Routes } from './routes.js'
 import { idParam, pageSchema, pagingParams, reasonBody, reasonField } from './schemas.js'
 
@@ -51,6 +52,27 @@ const versionSchema = z
   })
   .meta({ id: 'ConfigVersion' })
 
+const differenceSchema = z
+  .object({
+    path: z.string().describe('The path of the value in a config file.'),
+    before: z
+      .unknown()
+      .optional()
+      .describe('The value before; absent where the value of the file applied, null where it was removed.'),
+    after: z
+      .unknown()
+      .optional()
+      .describe('The value after; absent where the value of the file applies, null where it is removed.'),
+  })
+  .meta({ id: 'ConfigDifference' })
+
+const versionParam = (description: string) =>
+  z
+    .string()
+    .regex(/^\d{1,9}$/, { error: expecting('a version') })
+    .transform(Number)
+    .openapi({ type: 'integer', minimum: 0, description })
+
 const validationSchema = z
   .object({
     valid: z.boolean().describe('Whether the config has no problems.'),
@@ -67,17 +89,20 @@ const validationSchema = z
   })
   .meta({ id: 'ConfigValidation' })
 
+/** A value that differs between two versions of the live changes, as on the wire. */
+export type WireConfigDifference = z.input<typeof differenceSchema>
+
 /** The result of a check, as on the wire. */
 export type WireValidation = z.input<typeof validationSchema>
 
 const NOT_UTF8 = { path: '', message: 'expected valid UTF-8, got other bytes' }
 
-/** The routes of the config file and of the changes made through the API. */
+/** The routes of the config file and of the live changes. */
 export function addConfigRoutes({ hf, operation }: Routes): void {
   const tag = 'config'
   const currentConfig = async () => ({ body: encodeConfig(hf.config) })
   const answers = {
-    200: { description: 'The active configuration, without secrets', schema: configSchema },
+    200: { description: 'The effective configuration, without secrets', schema: configSchema },
   }
 
   operation(
@@ -87,7 +112,7 @@ export function addConfigRoutes({ hf, operation }: Routes): void {
       id: 'getConfig',
       tag,
       role: 'viewer',
-      summary: 'The active configuration, without secrets',
+      summary: 'The effective configuration, without secrets',
       answers,
     },
     currentConfig,
@@ -155,7 +180,7 @@ export function addConfigRoutes({ hf, operation }: Routes): void {
       id: 'listConfigVersions',
       tag,
       role: 'viewer',
-      summary: 'Versions of the changes made through the API, newest first',
+      summary: 'Versions of the live changes, newest first',
       query: z.strictObject(pagingParams),
       answers: { 200: { description: 'A page of versions', schema: pageSchema(versionSchema) } },
     },
@@ -173,12 +198,37 @@ export function addConfigRoutes({ hf, operation }: Routes): void {
 
   operation(
     {
+      method: 'get',
+      path: '/config/diff',
+      id: 'diffConfigVersions',
+      tag,
+      role: 'viewer',
+      summary: 'The differences between two versions of the live changes',
+      description:
+        'Without `from`, the values that a rollback to the version `to` would change. Secrets are redacted. ' +
+        'Requires the role viewer.',
+      query: z.strictObject({
+        to: versionParam('The version after; 0 for none of the changes.'),
+        from: versionParam('The version before. The default is the newest version.').optional(),
+      }),
+      answers: {
+        200: {
+          description: 'The differences',
+          schema: z.object({ items: z.array(differenceSchema) }),
+        },
+      },
+    },
+    async ({ query }) => ({ body: { items: redactSecrets(await hf.config.diff(query.to, query.from)) } }),
+  )
+
+  operation(
+    {
       method: 'post',
       path: '/config/rollback',
       id: 'rollbackConfig',
       tag,
       role: 'admin',
-      summary: 'Restores an earlier version of the changes made through the API',
+      summary: 'Restores an earlier version of the live changes',
       body: z
         .strictObject({
           version: z.int().min(0).describe('The version to restore; 0 for none of the changes.'),
@@ -200,7 +250,7 @@ export function addConfigRoutes({ hf, operation }: Routes): void {
       id: 'clearConfig',
       tag,
       role: 'admin',
-      summary: 'Deletes all changes made through the API',
+      summary: 'Discards all live changes',
       optionalBody: reasonBody,
       answers,
     },

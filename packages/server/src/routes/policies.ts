@@ -2,6 +2,7 @@ import { policyCodec, type RetryPolicy } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import { isHoldfastError } from 'holdfast'
 import { isRetryableStatus, RETRYABLE_STATUS } from 'holdfast/internal'
+import { ApiError } from '../http/api-error.js'
 import { problemsOf } from '../http/error-handler.js'
 import { assertPreconditions, createEtag } from '../http/etag.js'
 import { paginate } from '../http/page.js'
@@ -11,7 +12,15 @@ import type { HoldfastLike } from '../runtime-api.js'
 import type { RequestActor } from './operation.js'
 import { knownTag, NOT_MODIFIED, preconditions } from './preconditions.js'
 import type { Routes } from './routes.js'
-import { idParam, pageSchema, pagingParams, policyFields, reasonField, recordSchemas } from './schemas.js'
+import {
+  booleanParam,
+  idParam,
+  pageSchema,
+  pagingParams,
+  policyFields,
+  reasonField,
+  recordSchemas,
+} from './schemas.js'
 
 const retryableStatus = z.int().refine(isRetryableStatus, { error: expecting(RETRYABLE_STATUS) })
 
@@ -81,11 +90,19 @@ export function addPolicyRoutes({ hf, operation }: Routes): void {
       id: 'getPolicy',
       role: 'viewer',
       summary: 'One policy; its ETag is for If-Match',
+      query: z.strictObject({
+        live_changes: booleanParam(
+          'False for the policy of the file, without live changes. The default is true.',
+        ),
+      }),
       headers: knownTag,
       answers: { 200: { description: 'The policy', schema: recordSchemas.policy }, ...NOT_MODIFIED },
     },
-    async ({ params }) => {
-      const body = policyCodec.encode(await hf.policies.get(params.id))
+    async ({ params, query }) => {
+      const filed = query.live_changes === false ? hf.config.filePolicy(params.id) : undefined
+      if (query.live_changes === false && filed === undefined)
+        throw new ApiError('POLICY_NOT_FOUND', `the file has no policy ${JSON.stringify(params.id)}`)
+      const body = policyCodec.encode(filed ?? (await hf.policies.get(params.id)))
       return { body, headers: { etag: createEtag(body) } }
     },
   )

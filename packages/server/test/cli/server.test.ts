@@ -206,7 +206,7 @@ describe('a command with --url', () => {
     expect(err).toMatch(/2 .* success +200/)
   })
 
-  it('rolls changes made through the API back and forth', async () => {
+  it('shows the differences of live changes, and rolls them back and forth', async () => {
     const { hf, world, url } = await running()
     await hf.policies.put({ id: 'quick', maxAttempts: 7 }, { by: 'ann', reason: 'patience' })
     await hf.policies.put({ id: 'quick', maxAttempts: 9 }, { by: 'ann' })
@@ -215,6 +215,10 @@ describe('a command with --url', () => {
       [2, 'ann'],
       [1, 'ann'],
     ])
+    const { json: changes } = await world.run(['config', 'history', '2', '--json', '--url', url])
+    expect(changes.items).toEqual([{ path: 'policies.quick.max_attempts', before: 7, after: 9 }])
+    const { out } = await world.run(['config', 'history', '1', '--url', url])
+    expect(out).toMatch(/policies\.quick\.max_attempts +file value +7/)
     expect((await world.run(['config', 'rollback', '1', '--url', url])).code).toBe(EXIT_CODES.ok)
     expect((await hf.policies.get('quick')).maxAttempts).toBe(7)
     expect((await world.run(['config', 'clear', '--url', url])).code).toBe(EXIT_CODES.ok)

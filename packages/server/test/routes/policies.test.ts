@@ -126,6 +126,48 @@ describe('the layer of changes', () => {
     })
   })
 
+  test('shows the differences of two versions, and those that a rollback would make', async () => {
+    const { ask } = await open()
+    const diff = async (query: string) => (await ask('GET', `/api/v1/config/diff?${query}`)).body.items
+    await ask('PUT', '/api/v1/policies/quick', { body: { max_attempts: 4 } })
+    await ask('PUT', '/api/v1/policies/quick', { body: { max_attempts: 5, base_delay: 2 } })
+    await ask('DELETE', '/api/v1/policies/linear_backoff')
+    expect(await diff('from=1&to=2')).toEqual([
+      { path: 'policies.quick.base_delay', after: 2 },
+      { path: 'policies.quick.max_attempts', before: 4, after: 5 },
+    ])
+    expect(await diff('to=1')).toEqual([
+      { path: 'policies.linear_backoff', before: null },
+      { path: 'policies.quick.base_delay', before: 2 },
+      { path: 'policies.quick.max_attempts', before: 5, after: 4 },
+    ])
+    expect(await diff('to=0')).toHaveLength(3)
+    for (const query of ['', 'to=99', 'to=x', 'to=1&from=99'])
+      expect([query, (await ask('GET', `/api/v1/config/diff?${query}`)).status]).toEqual([query, 400])
+  })
+
+  test('redacts the credentials of members in differences', async () => {
+    const { ask } = await open()
+    const members = '/api/v1/pools/proxies/members'
+    const added = await ask('POST', members, { body: { id: 'p9', url: 'http://u:hunter2@127.0.0.1:9' } })
+    expect(added.status).toBe(201)
+    const { body } = await ask('GET', '/api/v1/config/diff?to=0')
+    expect(body.items).toContainEqual({
+      path: 'pools.proxies.members.p9.url',
+      before: 'http://[redacted]@127.0.0.1:9',
+    })
+  })
+
+  test('can be left out of a policy', async () => {
+    const { ask } = await open()
+    await ask('PUT', '/api/v1/policies/quick', { body: { max_attempts: 9 } })
+    await ask('PUT', '/api/v1/policies/fresh', { body: { max_attempts: 9 } })
+    const file = '?live_changes=false'
+    expect((await ask('GET', `/api/v1/policies/quick${file}`)).body.max_attempts).toBe(3)
+    expect((await ask('GET', '/api/v1/policies/quick')).body.max_attempts).toBe(9)
+    expect((await ask('GET', `/api/v1/policies/fresh${file}`)).status).toBe(404)
+  })
+
   test('is part of the configuration, whose secrets are redacted', async () => {
     const { ask } = await open()
     await ask('PUT', '/api/v1/policies/fresh', { body: { max_attempts: 4, base_delay: 2 } })

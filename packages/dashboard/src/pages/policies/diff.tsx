@@ -1,5 +1,5 @@
 import { formatDuration, formatInline } from '../../format.js'
-import { type FieldDifference, formatFieldName } from './draft.js'
+import type { FieldDifference } from './draft.js'
 import { DURATIONS } from './fields.js'
 
 const formatField = (name: string, value: unknown): string =>
@@ -11,7 +11,7 @@ export function PolicyDiff({ of, label }: { of: readonly FieldDifference[]; labe
     <ul class="diff" aria-label={label}>
       {of.map(({ name, before, after }) => (
         <li key={name}>
-          <span class="diff-name">{formatFieldName(name)}</span>
+          <code class="diff-name">{name}</code>
           <del>{formatField(name, before)}</del>
           <span aria-hidden="true">→</span>
           <ins>{formatField(name, after)}</ins>

@@ -1,6 +1,5 @@
 import { parseDuration } from 'holdfast/internal'
 import type { WirePolicy } from '../../api/types.js'
-import { formatName } from '../../format.js'
 import { FIELDS, type FieldName, PARTS, type PolicyField, splitName } from './fields.js'
 
 /** The values of the form: strings, and booleans for switches. */
@@ -95,9 +94,6 @@ export const fieldOfPath = (path: string): string => {
   const [first = '', second = ''] = path.split(/[.[]/)
   return [`${first}.${second}`, first].find((name) => FIELDS.some((field) => field.name === name)) ?? ''
 }
-
-/** `budget.reserve_per_second` as `budget reserve per second`. */
-export const formatFieldName = (name: string): string => formatName(name.replace('.', ' '))
 
 /** A field before and after. */
 export interface FieldDifference {

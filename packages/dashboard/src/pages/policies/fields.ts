@@ -9,11 +9,11 @@ import { BACKOFF_TYPES, JITTER_TYPES } from 'holdfast/internal'
 import type { WirePolicy } from '../../api/types.js'
 
 /** The kind of input of a field. */
-type InputKind = 'text' | 'number' | 'seconds' | 'list' | 'codes' | 'flag' | readonly string[]
+type InputKind = 'text' | 'breaker' | 'number' | 'seconds' | 'list' | 'codes' | 'flag' | readonly string[]
 
 const INPUT_KINDS: Readonly<Record<PolicyFieldKind, InputKind>> = {
   text: 'text',
-  name: 'text',
+  name: 'breaker',
   flag: 'flag',
   attempts: 'number',
   duration: 'seconds',
@@ -41,6 +41,8 @@ export interface PolicyField {
   readonly name: FieldName
   readonly label: string
   readonly kind: InputKind
+  /** The meaning of the field. */
+  readonly help: string
   /** The value of an empty field where the nested object exists. */
   readonly defaultValue?: number
 }
@@ -48,9 +50,15 @@ export interface PolicyField {
 /** A field with its group. */
 type GroupedField = PolicyField & { readonly group: string }
 
-function toField(name: string, { kind, label, group }: RecordField): GroupedField {
+function toField(name: string, { kind, label, group, description }: RecordField): GroupedField {
   const input = INPUT_KINDS[kind]
-  return { name: name as FieldName, label: input === 'seconds' ? `${label}, s` : label, kind: input, group }
+  return {
+    name: name as FieldName,
+    label: input === 'seconds' ? `${label} (s)` : label,
+    kind: input,
+    help: description,
+    group,
+  }
 }
 
 /** A field of a nested object. Its default applies where other fields of the object are filled in. */
@@ -77,6 +85,9 @@ export const GROUPS: readonly (readonly [title: string, fields: readonly PolicyF
   POLICY_GROUPS.map((title) => [title, ALL_FIELDS.filter(({ group }) => group === title)])
 
 export const FIELDS: readonly PolicyField[] = GROUPS.flatMap(([, fields]) => fields)
+
+/** The label of a field; the name itself for another name. */
+export const labelOf = (name: string): string => FIELDS.find((field) => field.name === name)?.label ?? name
 
 /** Fields that are durations. */
 export const DURATIONS: ReadonlySet<string> = new Set(

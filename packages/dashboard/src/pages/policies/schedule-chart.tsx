@@ -1,17 +1,22 @@
 import { formatDuration } from '../../format.js'
-import type { PolicyWait } from './schedule.js'
+import type { PolicySchedule } from './schedule.js'
+import { formatTotalWait } from './schedule-text.js'
 
 const CHART_WIDTH = 480
 const CHART_HEIGHT = 170
 const CHART_LEFT = 64
 const CHART_BOTTOM = 26
 
-const totalOf = (waits: readonly PolicyWait[], key: 'base' | 'least' | 'most') =>
-  waits.reduce((sum, wait) => sum + wait[key], 0)
-
 /** The chart of the waits between attempts: a line without jitter, a band with jitter. */
-export function ScheduleChart({ waits }: { waits: readonly PolicyWait[] | undefined }) {
-  if (waits === undefined) return <p class="hint">The values are not complete or not valid.</p>
+export function ScheduleChart({
+  schedule,
+  totalTimeout,
+}: {
+  schedule: PolicySchedule | undefined
+  totalTimeout: unknown
+}) {
+  if (schedule === undefined) return <p class="hint">The values are not complete or not valid.</p>
+  const { waits } = schedule
   if (waits.length === 0) return <p class="hint">One attempt without a wait.</p>
   const top = Math.max(...waits.map(({ base, most }) => Math.max(base, most)), 0.001)
   const step = (CHART_WIDTH - CHART_LEFT) / waits.length
@@ -22,7 +27,6 @@ export function ScheduleChart({ waits }: { waits: readonly PolicyWait[] | undefi
         `before attempt ${attempt} ${formatDuration(least)} to ${formatDuration(most)}`,
     )
     .join(', ')
-  const hasJitter = totalOf(waits, 'least') !== totalOf(waits, 'most')
   return (
     <figure class="drawing">
       <svg viewBox={`0 0 ${CHART_WIDTH} ${CHART_HEIGHT}`} role="img" aria-label={`Waits: ${label}`}>
@@ -55,12 +59,7 @@ export function ScheduleChart({ waits }: { waits: readonly PolicyWait[] | undefi
           )
         })}
       </svg>
-      <figcaption class="hint">
-        The wait before each attempt. Total {formatDuration(totalOf(waits, 'base'))}
-        {hasJitter &&
-          `, with jitter ${formatDuration(totalOf(waits, 'least'))} to ${formatDuration(totalOf(waits, 'most'))}`}
-        .
-      </figcaption>
+      <figcaption class="hint">{formatTotalWait(schedule, totalTimeout)}</figcaption>
     </figure>
   )
 }

@@ -15,7 +15,7 @@ export function useValidation(
 ): ReadonlyMap<string, string> {
   const found = useSignal<ReadonlyMap<string, string>>(new Map())
   const text = JSON.stringify({
-    version: '1.1.0',
+    version: '1.2.0',
     ...(breakers === undefined ? {} : { circuit_breakers: breakers }),
     policies: { [DRAFT_POLICY_ID]: policy },
   })

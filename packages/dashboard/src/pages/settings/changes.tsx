@@ -1,12 +1,30 @@
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 import { callApi, getJson } from '../../api/client.js'
 import { hasRole } from '../../api/role.js'
 import type { WireConfigVersion, WirePage } from '../../api/types.js'
 import { useQuery } from '../../api/use-query.js'
-import { EmptyState, Panel, QueryView, Table, Time } from '../../components/basics.js'
+import { EmptyState, NoValue, Panel, QueryView, Table, Time } from '../../components/basics.js'
 import { confirm } from '../../components/confirm-dialog.js'
 import { toast } from '../../components/toast.js'
+import { ConfigDiff } from './config-diff.js'
 
-/** The versions of the changes made through the API, with rollback. */
+/** The values that a version changed, which are loaded when the user asks for them. */
+function VersionChanges({ version }: { version: number }) {
+  const isOpen = useSignal(false)
+  return (
+    <details
+      onToggle={(toggle) => {
+        isOpen.value = toggle.currentTarget.open
+      }}
+    >
+      <summary aria-label={`Show changes of version ${version}`}>Show</summary>
+      {isOpen.value && <ConfigDiff from={version - 1} to={version} label={`Changes of version ${version}`} />}
+    </details>
+  )
+}
+
+/** The versions of the live changes, with the values that each changed, and with rollback. */
 export function ConfigChanges({ onChange }: { onChange: () => void }) {
   const loaded = useQuery('history', (signal) =>
     getJson<WirePage<WireConfigVersion>>('/config/history', { limit: '100' }, signal),
@@ -15,7 +33,7 @@ export function ConfigChanges({ onChange }: { onChange: () => void }) {
   const confirmChange = (
     path: string,
     title: string,
-    text: string,
+    text: ComponentChildren,
     action: string,
     body: object = {},
   ): void =>
@@ -26,14 +44,14 @@ export function ConfigChanges({ onChange }: { onChange: () => void }) {
       isDangerous: path !== 'reload',
       async run(reason) {
         await callApi('POST', `/config/${path}`, { body: { ...body, ...(reason && { reason }) } })
-        toast('Done. The active configuration is shown below.')
+        toast('Done. The effective configuration is shown below.')
         loaded.reload()
         onChange()
       },
     })
   return (
     <Panel
-      title="Changes through the API"
+      title="Live changes"
       class="wide"
       actions={
         isAdmin && (
@@ -58,13 +76,16 @@ export function ConfigChanges({ onChange }: { onChange: () => void }) {
               onClick={() =>
                 confirmChange(
                   'clear',
-                  'Delete all changes?',
-                  'Only the config file applies then. The versions are kept for a rollback.',
-                  'Delete all',
+                  'Discard all live changes?',
+                  <>
+                    <p>Only the config file applies then. The versions are kept for a rollback.</p>
+                    <ConfigDiff to={0} label="Changes of the configuration" />
+                  </>,
+                  'Discard all',
                 )
               }
             >
-              Delete all changes
+              Discard all live changes
             </button>
           </>
         )
@@ -73,13 +94,13 @@ export function ConfigChanges({ onChange }: { onChange: () => void }) {
       <QueryView of={loaded}>
         {({ items }) =>
           items.length === 0 ? (
-            <EmptyState title="No changes through the API">
+            <EmptyState title="No live changes">
               Each change of a <a href="/policies">policy</a> creates a version here.
             </EmptyState>
           ) : (
             <Table
               label="Versions"
-              head={['Version', 'Actor', 'Time', 'Reason', ...(isAdmin ? ['Actions'] : [])]}
+              head={['Version', 'Actor', 'Time', 'Reason', 'Changes', ...(isAdmin ? ['Actions'] : [])]}
             >
               {items.map(({ version, by, at, reason }, index) => (
                 <tr key={version}>
@@ -91,7 +112,10 @@ export function ConfigChanges({ onChange }: { onChange: () => void }) {
                   <td>
                     <Time at={at} />
                   </td>
-                  <td>{reason ?? ''}</td>
+                  <td>{reason ?? <NoValue />}</td>
+                  <td>
+                    <VersionChanges version={version} />
+                  </td>
                   {isAdmin && (
                     <td>
                       {index > 0 && (
@@ -103,7 +127,13 @@ export function ConfigChanges({ onChange }: { onChange: () => void }) {
                             confirmChange(
                               'rollback',
                               `Roll back to version ${version}?`,
-                              'Later changes are undone. The rollback creates a new version.',
+                              <>
+                                <p>
+                                  Later changes are undone. The rollback creates a new version. Takes effect
+                                  immediately.
+                                </p>
+                                <ConfigDiff to={version} label="Changes of the configuration" />
+                              </>,
                               'Roll back',
                               { version },
                             )

@@ -64,7 +64,7 @@ function ExplanationView({ operation }: { operation: string }) {
 export function ExplainForm() {
   const { operation } = route.value.query
   return (
-    <Panel title="Effective values of an operation" class="wide">
+    <Panel title="Effective policy of an operation" class="wide">
       <form class="filters" aria-label="Explain an operation" onSubmit={(submit) => submit.preventDefault()}>
         <TextFilter name="operation" label="Operation" placeholder="browser.navigation" />
       </form>

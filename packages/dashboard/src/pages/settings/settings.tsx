@@ -13,7 +13,7 @@ const ROLE_DESCRIPTIONS = {
   admin: 'You can do everything, including changes of policies and of the configuration.',
 }
 
-/** The page of the theme, the caller and the active configuration. */
+/** The page of the theme, the caller and the effective configuration. */
 export function Settings() {
   const config = useQuery('config', (signal) => getJson<object>('/config', {}, signal))
   return (
@@ -50,8 +50,8 @@ export function Settings() {
         </Panel>
         <ConfigChanges onChange={config.reload} />
         <ExplainForm />
-        <Panel title="Active configuration" class="wide">
-          <QueryView of={config}>{(data) => <Json value={data} label="Active configuration" />}</QueryView>
+        <Panel title="Effective configuration" class="wide">
+          <QueryView of={config}>{(data) => <Json value={data} label="Effective configuration" />}</QueryView>
         </Panel>
         <Panel title="More" class="wide">
           <p>

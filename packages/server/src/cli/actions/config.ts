@@ -1,6 +1,7 @@
 import type { Configuration, Wire } from '@holdfast/runtime'
 import { stringify } from 'yaml'
 import { encodeConfig, redactedPaths } from '../../http/config-wire.js'
+import type { WireConfigDifference } from '../../routes/config.js'
 import { fetchList, reasonHeader, requestJson, withApi } from '../backends/api.js'
 import { loadFile } from '../backends/file.js'
 import { type CommandContext, serverUrl } from '../context/context.js'
@@ -37,14 +38,14 @@ export function diffValues(before: unknown, after: unknown, path: readonly strin
 
 const hasServer = (context: CommandContext): boolean => serverUrl(context) !== undefined
 
-/** The active configuration: that of the server, or the file with the changes in its store. */
+/** The effective configuration: that of the server, or the file with the changes in its store. */
 async function activeConfig(context: CommandContext): Promise<object> {
   if (hasServer(context)) return withApi(context, {}, (api) => requestJson<object>(api, 'GET', '/config'))
   const loaded = await loadFile(context)
   return encodeConfig({ current: loaded.checked.config, layer: await readStoredLayer(loaded) })
 }
 
-/** `config export`: prints the active configuration as a config file, without secrets. */
+/** `config export`: prints the effective configuration as a config file, without secrets. */
 export async function exportConfig(context: CommandContext, { out }: { out?: string }): Promise<void> {
   const config = await activeConfig(context)
   const redacted = redactedPaths(config)
@@ -58,7 +59,7 @@ export async function exportConfig(context: CommandContext, { out }: { out?: str
   await writeOrPrint(context, out, text)
 }
 
-/** `config diff [FILE]`: compares the config file with the active configuration, or with another file. */
+/** `config diff [FILE]`: compares the config file with the effective configuration, or with another file. */
 export async function diffConfig(context: CommandContext, other: string | undefined): Promise<void> {
   const loadConfig = async (fileContext: CommandContext) =>
     encodeConfig({ current: (await loadFile(fileContext)).checked.config, layer: {} })
@@ -69,13 +70,13 @@ export async function diffConfig(context: CommandContext, other: string | undefi
       : await loadConfig({ ...context, globalOptions: { ...context.globalOptions, config: other } })
   printList(context, {
     items: diffValues(before, after),
-    head: ['value', 'file', other === undefined ? 'active' : 'other file'],
+    head: ['value', 'file', other === undefined ? 'effective' : 'other file'],
     row: (difference) => [difference.path, difference.before, difference.after],
     emptyMessage: 'no differences',
   })
 }
 
-/** `config history`: lists the versions of the changes made through the API. */
+/** `config history`: lists the versions of the live changes. */
 export async function listHistory(context: CommandContext, { limit }: { limit: number }): Promise<void> {
   const found = await withApi(context, {}, (api) => fetchList<WireVersion>(api, '/config/history', { limit }))
   printList(context, {
@@ -87,7 +88,23 @@ export async function listHistory(context: CommandContext, { limit }: { limit: n
       formatRelativeTime(at, context.io.clock.wall()),
       reason,
     ],
-    emptyMessage: 'no changes were made through the API',
+    emptyMessage: 'no live changes',
+  })
+}
+
+/** `config history VERSION`: lists the values that a version changed. */
+export async function showVersion(context: CommandContext, version: number): Promise<void> {
+  const query = { from: String(version - 1), to: String(version) }
+  const found = await withApi(context, {}, (api) =>
+    requestJson<{ items: WireConfigDifference[] }>(api, 'GET', '/config/diff', { query }),
+  )
+  const show = (difference: WireConfigDifference, side: 'before' | 'after') =>
+    side in difference ? difference[side] : 'file value'
+  printList(context, {
+    items: found.items,
+    head: ['value', 'before', 'after'],
+    row: (difference) => [difference.path, show(difference, 'before'), show(difference, 'after')],
+    emptyMessage: `version ${version} changed nothing`,
   })
 }
 
@@ -139,12 +156,12 @@ export const rollbackConfig = (
     { version },
   )
 
-/** `config clear`: deletes the changes made through the API. */
+/** `config clear`: discards all live changes. */
 export const clearChanges = (context: CommandContext, options: ReasonOption): Promise<void> =>
   postChange(
     context,
     {},
     '/config/clear',
-    `all changes made through the API were deleted${effectiveWhen(context)}`,
+    `all live changes were discarded${effectiveWhen(context)}`,
     options,
   )

@@ -49,11 +49,10 @@ export async function printExplanation(
     const lines = formatChart(schedule.waits, io.isTerminal ? io.columns() : 80)
     if (lines.length > 0) print()
     for (const line of lines) print(line)
-    const { min, max } = schedule.total
-    if (schedule.waits.length > 0)
-      print(
-        `total of all waits: ${min === max ? formatSeconds(max) : `${formatSeconds(min)} – ${formatSeconds(max)}`}${schedule.more ? ', further waits not shown' : ''}`,
-      )
+    const { base, min, max } = schedule.total
+    const range = min === max ? '' : ` (${formatSeconds(min)}–${formatSeconds(max)} with jitter)`
+    const scopeOfTotal = schedule.more ? ` of the first ${schedule.waits.length} retries` : ''
+    if (schedule.waits.length > 0) print(`Total wait${scopeOfTotal} ${formatSeconds(base)}${range}`)
   }
   for (const note of result.notes) print(`\n${paint('yellow', 'note')}  ${formatInline(note)}`)
 }

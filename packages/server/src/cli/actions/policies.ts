@@ -42,7 +42,7 @@ export async function listPolicies(context: CommandContext): Promise<void> {
       policy.jitter_type,
       formatSeconds(policy.attempt_timeout),
       formatSeconds(policy.total_timeout),
-      policy.circuit_breaker ?? (policy.enable_circuit_breaker ? 'own' : null),
+      policy.circuit_breaker ?? (policy.enable_circuit_breaker ? 'dedicated' : null),
     ],
     emptyMessage: 'no policies found',
   })

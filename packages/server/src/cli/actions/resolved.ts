@@ -2,7 +2,7 @@ import { type Layer, openStoredLayer, type ResolvedConfig, resolveConfig } from 
 import { displayPath, type LoadedFile, loadFile } from '../backends/file.js'
 import type { CommandContext } from '../context/context.js'
 
-/** The changes made through the API in the store of a config file; empty where the store does not exist. */
+/** The live changes in the store of a config file; empty where the store does not exist. */
 export async function readStoredLayer({ checked, dir }: LoadedFile): Promise<Layer> {
   const { resolveStore } = await import('../backends/local.js')
   const { url, exists } = resolveStore(checked.config, dir)
@@ -16,7 +16,7 @@ export async function readStoredLayer({ checked, dir }: LoadedFile): Promise<Lay
   }
 }
 
-/** The configuration of the file with the changes made through the API. */
+/** The configuration of the file with the live changes. */
 export async function resolveConfigHere(context: CommandContext): Promise<ResolvedConfig> {
   const loaded = await loadFile(context)
   return resolveConfig(

@@ -84,11 +84,9 @@ export function addConfig(root: Command, runAction: RunAction): void {
   addChanges(root, runAction)
 }
 
-/** Adds the commands of the active configuration and its history. */
+/** Adds the commands of the effective configuration and its history. */
 function addChanges(root: Command, runAction: RunAction): void {
-  const config = root
-    .command('config')
-    .description('the active configuration, and the changes made through the API')
+  const config = root.command('config').description('the effective configuration, and the live changes')
   const load = () => import('../actions/config.js')
   withExamples(
     config,
@@ -104,21 +102,28 @@ function addChanges(root: Command, runAction: RunAction): void {
     )
   config
     .command('diff')
-    .description('compare the file with the active configuration, or with another file')
+    .description('compare the file with the effective configuration, or with another file')
     .argument('[other]', 'another config file')
     .action((other: string | undefined) =>
       runAction(async (context) => (await load()).diffConfig(context, other)),
     )
   config
     .command('history')
-    .description('list the versions of the changes made through the API, newest first')
+    .description(
+      'list the versions of the live changes, newest first, or the values that one version changed',
+    )
+    .argument('[version]', 'a version, to list the values that it changed', parseInteger(1))
     .addOption(limitOption())
-    .action((options: { limit: number }) =>
-      runAction(async (context) => (await load()).listHistory(context, options)),
+    .action((version: number | undefined, options: { limit: number }) =>
+      runAction(async (context) =>
+        version === undefined
+          ? (await load()).listHistory(context, options)
+          : (await load()).showVersion(context, version),
+      ),
     )
   config
     .command('rollback')
-    .description('restore an earlier version of the changes made through the API')
+    .description('restore an earlier version of the live changes')
     .argument('<version>', 'a version that config history lists; 0 for none of the changes', parseInteger(0))
     .addOption(reasonOption())
     .action((version: number, options: { reason?: string }) =>
@@ -126,14 +131,14 @@ function addChanges(root: Command, runAction: RunAction): void {
     )
   config
     .command('export')
-    .description('print the active configuration as a config file, without secrets')
+    .description('print the effective configuration as a config file, without secrets')
     .option('-o, --out <file>', 'the file to write (default: standard output)')
     .action((options: { out?: string }) =>
       runAction(async (context) => (await load()).exportConfig(context, options)),
     )
   config
     .command('clear')
-    .description('delete all changes made through the API')
+    .description('discard all live changes')
     .addOption(reasonOption())
     .action((options: { reason?: string }) =>
       runAction(async (context) => (await load()).clearChanges(context, options)),
@@ -141,9 +146,9 @@ function addChanges(root: Command, runAction: RunAction): void {
   addExamples(config, {
     reload: ['holdfast config reload --url http://127.0.0.1:8000'],
     diff: ['holdfast config diff --url http://127.0.0.1:8000', 'holdfast config diff prod.yaml'],
-    history: ['holdfast config history --limit 10'],
+    history: ['holdfast config history --limit 10', 'holdfast config history 3'],
     rollback: ['holdfast config rollback 3 --reason "too many retries"', 'holdfast config rollback 0'],
-    export: ['holdfast config export --out active.yaml', 'holdfast config export --json | jq .policies'],
+    export: ['holdfast config export --out effective.yaml', 'holdfast config export --json | jq .policies'],
     clear: ['holdfast config clear --reason "the file contains the change now"'],
   })
 }
