@@ -9,12 +9,14 @@ import {
   type OptionCheck,
 } from '@holdfast/records'
 import type { CallOptions, OpenOptions } from './api-types.js'
+import { requestOf, withRequest } from './request-call.js'
 
 const anyObject: OptionCheck = ['an object', (value) => typeof value === 'object' && value !== null]
 const objectOrFalse: OptionCheck = ['an object, or false', (value) => value === false || anyObject[1](value)]
 const anyValue: OptionCheck = ['anything', () => true]
 
-const CALL_CHECKS: Readonly<Record<keyof CallOptions, OptionCheck>> = {
+/** The check of each option of a call. */
+export const CALL_CHECKS: Readonly<Record<keyof CallOptions, OptionCheck>> = {
   context: anyObject,
   correlationId: anyString,
   itemId: anyString,
@@ -61,7 +63,7 @@ export function parseCallOptions(
   // Inherited options count too.
   for (const name in options)
     if (!isAbsent(name, options[name as never])) parsed[name] = options[name as never]
-  return parsed
+  return withRequest(parsed, requestOf(options))
 }
 
 /**

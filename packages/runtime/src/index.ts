@@ -52,6 +52,7 @@ export type { ReplayOptions } from './dead-letters/replay-one.js'
 export type { WorkOptions } from './dead-letters/replay-worker.js'
 export type { Fleet } from './fleet/fleet.js'
 export { Holdfast } from './holdfast/holdfast.js'
+export type { RequestOptions, RuntimeFetchOptions } from './http/options.js'
 export type {
   Pipeline,
   PipelineItem,

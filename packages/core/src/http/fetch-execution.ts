@@ -22,7 +22,7 @@ import {
 import type { FetchFunction, RequestPolicy } from './options.js'
 import { followRedirects, hasOtherHeaders } from './redirects.js'
 import type { ReplayableRequest } from './replay-safe-pool.js'
-import type { RequestExecutor } from './request-executor.js'
+import type { RequestRunner } from './request-executor.js'
 import { StatusError } from './status-error.js'
 import { toStatusFailure } from './status-failure.js'
 import {
@@ -36,7 +36,7 @@ import {
 
 /** The data that all requests of a fetch share. */
 export interface FetchRuntime {
-  readonly executor: RequestExecutor
+  readonly executor: RequestRunner
   readonly fetch: FetchFunction | undefined
   readonly throwOnStatus: boolean
   /** The errors whose response is returned to the caller instead of thrown. */
@@ -51,12 +51,12 @@ export class FetchExecution implements ReplayableRequest {
   private readonly runtime: FetchRuntime
   /** Whether an attempt can be aborted before its response, so that it needs a signal. */
   private readonly canAbortAttempts: boolean
-  private readonly method: string
+  readonly method: string
   private readonly callerContext: object | undefined
   private ownContext: FetchContext | undefined
-  private readonly input: FetchInput
+  readonly input: FetchInput
   private readonly init: RequestInit
-  private readonly body: FetchBody
+  readonly body: FetchBody
   private readonly retry: CompiledRetryPolicy
   private readonly retryStatusCodes: ReadonlySet<number> | undefined
   private readonly notProcessedStatuses: ReadonlySet<number>
@@ -113,6 +113,11 @@ export class FetchExecution implements ReplayableRequest {
     this.shouldCloneRequest = !isSentOnce && body == null && request !== undefined && request.body !== null
     this.method = method
     this.callerContext = context
+  }
+
+  /** The headers of the request, including a generated idempotency key. */
+  get headers(): RequestInit['headers'] {
+    return this.init.headers ?? (isRequest(this.input) ? this.input.headers : undefined)
   }
 
   /** Created when first read, because parsing the URL takes longer than the rest of a successful call. */

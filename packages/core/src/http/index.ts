@@ -1,6 +1,7 @@
 export type { FetchRetryOptions } from '../retry/options.js'
 export type { FetchBody } from './body.js'
 export { createFetch, type FetchInit, type ResilientFetch } from './create-fetch.js'
+export { createHostedFetch } from './hosted.js'
 export type { FetchFunction, FetchOptions } from './options.js'
 export { type Answer, StatusError } from './status-error.js'
 export type { FetchInput, FetchTarget } from './target.js'

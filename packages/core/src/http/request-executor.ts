@@ -4,15 +4,49 @@ import { executeDirectly } from '../execution/direct-call.js'
 import { type Executed, Execution } from '../execution/execution.js'
 import type { CallTimeouts } from '../execution/hooks.js'
 import type { GuardEvent } from '../guard/events.js'
-import { GuardExecutor } from '../guard/guard-executor.js'
+import { type ExecutorOptions, GuardExecutor } from '../guard/guard-executor.js'
 import type { GuardSettings } from '../guard/options.js'
 import type { CompiledRetryPolicy } from '../retry/options.js'
 import { isExhaustedResponse } from './exhausted-response.js'
 import { type ReplayableRequest, ReplaySafePool, registerRequest } from './replay-safe-pool.js'
 import { parseTunnelStatus } from './tunnel.js'
 
+/** The execution of one request. */
+export interface RequestExecution<T> {
+  start(): Promise<T>
+  abort(reason: unknown): void
+}
+
+/** Runs the attempts of requests: under a guard, or under a layer above it such as the runtime. */
+export interface RequestRunner {
+  readonly settings: GuardSettings
+  /** Whether an attempt can be aborted before its response, so that it needs a signal. */
+  readonly canAbortAttempts: boolean
+  /** The same for a request with these timeouts. */
+  canAbortWith(timeouts: CallTimeouts | undefined): boolean
+  classify(error: unknown): ReturnType<GuardExecutor['classify']>
+  createExecution<T, M>(
+    request: ReplayableRequest,
+    send: (attempt: PooledAttempt<M>) => T | PromiseLike<T>,
+    retry: CompiledRetryPolicy,
+    isHedgeable: boolean,
+    timeouts?: CallTimeouts,
+  ): RequestExecution<T>
+}
+
+/** Adds to a policy that a request which must not be sent again is not retried. */
+export function withReplayRule(request: ReplayableRequest, retry: CompiledRetryPolicy): CompiledRetryPolicy {
+  const { matchesAbortOn } = retry
+  return {
+    ...retry,
+    matchesAbortOn: (result, classification) =>
+      request.mustNotRepeat(result) || matchesAbortOn?.(result, classification) === true,
+    reportsExhaustion: isExhaustedResponse,
+  }
+}
+
 /** Runs requests under a guard. The policy of each call consults the request before it is sent again. */
-export class RequestExecutor {
+export class RequestExecutor implements RequestRunner {
   readonly settings: GuardSettings
   /** Whether an attempt can be aborted before its response, so that it needs a signal. */
   readonly canAbortAttempts: boolean
@@ -20,7 +54,7 @@ export class RequestExecutor {
   /** The same guard without hedging, for requests that must not be sent twice. */
   private readonly unhedgedExecutor: GuardExecutor
 
-  constructor(settings: GuardSettings) {
+  constructor(settings: GuardSettings, options?: ExecutorOptions) {
     const { pool, hedge, classify } = settings
     const requestSettings: GuardSettings = {
       ...settings,
@@ -31,9 +65,11 @@ export class RequestExecutor {
       },
     }
     this.settings = requestSettings
-    this.guardExecutor = new GuardExecutor(requestSettings)
+    this.guardExecutor = new GuardExecutor(requestSettings, options)
     this.unhedgedExecutor =
-      hedge === undefined ? this.guardExecutor : new GuardExecutor({ ...requestSettings, hedge: undefined })
+      hedge === undefined
+        ? this.guardExecutor
+        : new GuardExecutor({ ...requestSettings, hedge: undefined }, options)
     this.canAbortAttempts = this.guardExecutor.hasDeadline || hedge !== undefined
   }
 
@@ -56,16 +92,15 @@ export class RequestExecutor {
     isHedgeable: boolean,
     timeouts?: CallTimeouts,
   ): Execution<T> {
-    const { matchesAbortOn } = retry
-    const policy: CompiledRetryPolicy = {
-      ...retry,
-      matchesAbortOn: (result, classification) =>
-        request.mustNotRepeat(result) || matchesAbortOn?.(result, classification) === true,
-      reportsExhaustion: isExhaustedResponse,
-    }
-    if (this.settings.pool !== undefined) registerRequest(request)
-    const executor = isHedgeable ? this.guardExecutor : this.unhedgedExecutor
+    const policy = withReplayRule(request, retry)
+    const executor = this.executorFor(request, isHedgeable)
     return new Execution<T>(executor, send, undefined, undefined, policy, request, undefined, timeouts)
+  }
+
+  /** The guard for a request, whose pool consults the request before it is sent to another member. */
+  executorFor(request: ReplayableRequest, isHedgeable: boolean): GuardExecutor {
+    if (this.settings.pool !== undefined) registerRequest(request)
+    return isHedgeable ? this.guardExecutor : this.unhedgedExecutor
   }
 
   /** Runs the only attempt of a guard with `enabled: false`. */

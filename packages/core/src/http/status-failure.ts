@@ -1,11 +1,11 @@
 import type { CompiledRetryPolicy } from '../retry/options.js'
 import { transferSession } from '../session/session.js'
-import type { RequestExecutor } from './request-executor.js'
+import type { RequestRunner } from './request-executor.js'
 import { type Answer, StatusError } from './status-error.js'
 
 /** The data that decides whether the status of a response is a failure. */
 export interface StatusContext {
-  readonly executor: RequestExecutor
+  readonly executor: Pick<RequestRunner, 'classify'>
   readonly retry: CompiledRetryPolicy
   readonly retryStatusCodes: ReadonlySet<number> | undefined
   readonly context: { readonly method: string; readonly origin: string }

@@ -52,6 +52,7 @@ export {
   parseGuardOptions,
   parseTimeouts,
 } from '../guard/options.js'
+export type { HostedCall, HostedOperation, HostedRequest, RequestHost } from '../http/hosted.js'
 export { isIdempotentMethod } from '../http/idempotency.js'
 export {
   isRetryableStatus,

@@ -1,5 +1,4 @@
 import type { AttemptContext, PooledAttempt } from '../attempt/attempt.js'
-import type { Execution } from '../execution/execution.js'
 import { targetOf } from '../http/check-target.js'
 import { createFetchContext, type FetchContext } from '../http/context.js'
 import { addFailureCode, hasErrorNames } from '../http/failure-code.js'
@@ -13,7 +12,7 @@ import {
 } from '../http/idempotency.js'
 import type { RequestPolicy } from '../http/options.js'
 import type { ReplayableRequest } from '../http/replay-safe-pool.js'
-import type { RequestExecutor } from '../http/request-executor.js'
+import type { RequestExecution, RequestRunner } from '../http/request-executor.js'
 import { StatusError } from '../http/status-error.js'
 import { toStatusFailure } from '../http/status-failure.js'
 import { type FetchTarget, joinPaths, parseUrl } from '../http/target.js'
@@ -26,7 +25,7 @@ import { ResponseForwarder } from './response-forwarder.js'
 
 /** The data that all requests of an interceptor share. */
 export interface InterceptorContext {
-  readonly executor: RequestExecutor
+  readonly executor: RequestRunner
   readonly policy: RequestPolicy
   /** The policy, converted by `toRetryPolicy`. */
   readonly retry: CompiledRetryPolicy
@@ -47,7 +46,7 @@ export class DispatchedRequest implements ReplayableRequest {
   /** The context that inner interceptors add to; the handler receives the object at the start. */
   private readonly handlerContext: object = {}
   private readonly attempts = new Set<DispatchAttempt>()
-  private execution: Execution<AttemptResponse> | undefined
+  private execution: RequestExecution<AttemptResponse> | undefined
   /** Whether the last attempt connected to the origin of the request, not through a dispatcher or origin of a member. */
   private isDirect = true
   /** The attempt with the last response, until it is decided whether that response is forwarded. */

@@ -1,1 +1,6 @@
-export { type ResilienceInterceptor, type ResilienceOptions, resilience } from './resilience.js'
+export {
+  createHostedInterceptor,
+  type ResilienceInterceptor,
+  type ResilienceOptions,
+  resilience,
+} from './resilience.js'

@@ -1,10 +1,12 @@
 import type { GuardEvent } from '../guard/events.js'
-import { type FetchOptions, parseRequestOptions } from '../http/options.js'
+import { HostedRunner, type RequestHost } from '../http/hosted.js'
+import { type FetchOptions, mergeRequestPolicy, parseRequestOptions } from '../http/options.js'
 import { RequestExecutor } from '../http/request-executor.js'
 import { toRetryPolicy } from '../http/retry-policy.js'
 import { createProblem, formatValue, type OptionProblem } from '../options.js'
+import type { FetchRetryOptions } from '../retry/options.js'
 import type { Dispatch } from './dispatch.js'
-import { DispatchedRequest } from './dispatched-request.js'
+import { DispatchedRequest, type InterceptorContext } from './dispatched-request.js'
 import { toDispatchHandler } from './legacy-handler.js'
 
 /** Options of {@link resilience}: those of a resilient fetch, except for those that do not apply to an interceptor. */
@@ -69,13 +71,40 @@ export function resilience(options: ResilienceOptions = {}): ResilienceIntercept
   const { guard, policy } = parseRequestOptions(subject, isObject ? rest : options, problems)
   const context = { executor: new RequestExecutor(guard), policy, retry: toRetryPolicy(policy) }
 
-  const intercept =
-    (dispatch: Dispatch): Dispatch =>
-    (request, handler) =>
-      guard.enabled && !request.upgrade && request.method !== 'CONNECT'
-        ? new DispatchedRequest(context, dispatch, request, toDispatchHandler(handler)).start()
-        : dispatch(request, handler)
+  const intercept = interceptWith(() => (guard.enabled ? context : undefined))
   return Object.assign(intercept as ResilienceInterceptor, {
     on: (listener: (event: GuardEvent) => void) => context.executor.on(listener),
   })
+}
+
+/** Intercepts the requests for which `contextFor` returns a context. Upgrades and CONNECT are not intercepted. */
+const interceptWith =
+  (contextFor: () => InterceptorContext | undefined) =>
+  (dispatch: Dispatch): Dispatch =>
+  (request, handler) => {
+    const isIntercepted = !request.upgrade && request.method !== 'CONNECT'
+    const context = isIntercepted ? contextFor() : undefined
+    return context === undefined
+      ? dispatch(request, handler)
+      : new DispatchedRequest(context, dispatch, request, toDispatchHandler(handler)).start()
+  }
+
+/**
+ * Creates an interceptor whose requests `host` runs.
+ *
+ * @internal
+ */
+export function createHostedInterceptor(
+  host: RequestHost,
+  retryOptions: FetchRetryOptions | false | undefined,
+): <D extends (options: never, handler: never) => boolean>(dispatch: D) => D {
+  const overrides = { retry: retryOptions, timeout: undefined, fallback: undefined }
+  return interceptWith(() => {
+    const operation = host.operation()
+    const policy =
+      retryOptions === undefined ? operation.policy : mergeRequestPolicy(retryOptions, operation.policy)
+    const run: RequestHost['run'] = (call) => host.run(call)
+    const executor = new HostedRunner(run, operation, policy, overrides, new AbortController())
+    return { executor, policy, retry: toRetryPolicy(policy) }
+  }) as ResilienceInterceptor
 }

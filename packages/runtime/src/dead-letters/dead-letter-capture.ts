@@ -1,6 +1,7 @@
 import type { CallEnd, CallObserver } from '../observation/call-observer.js'
 import type { FailingCall } from '../observation/observed-call.js'
 import type { DeadLetters } from './dead-letters.js'
+import type { FailedCall } from './writer.js'
 
 /** Stores the payload of each call that failed as a dead letter, before the caller gets the error. */
 export class DeadLetterCapture implements CallObserver {
@@ -12,15 +13,17 @@ export class DeadLetterCapture implements CallObserver {
   }
 
   beforeRejection(call: FailingCall, { stopped, result }: CallEnd): Promise<unknown> | undefined {
-    const { payload, itemId, idempotencyKey } = call.options ?? {}
+    const { payload, createPayload, itemId, idempotencyKey }: Partial<FailedCall> =
+      call.deadLetter ?? call.options ?? {}
     const { deadLetter, shadow, id: policyId } = call.effectivePolicy.record
-    if (payload === undefined || !deadLetter || shadow) return undefined
+    if ((payload === undefined && createPayload === undefined) || !deadLetter || shadow) return undefined
     if (stopped === 'aborted' || stopped === 'unwanted_value') return undefined
     const { kind, sessionId, correlationId } = call.draft
     const stored = this.deadLetters().capture({
       operation: call.operation.name,
       itemId,
       payload,
+      createPayload,
       error: result,
       idempotencyKey,
       kind,

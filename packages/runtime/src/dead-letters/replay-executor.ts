@@ -117,7 +117,8 @@ export class ReplayExecutor {
       return { error, record: () => this.releaseEntry(leased, owner, error) }
     }
     const { operationType: operation, itemId, correlationId } = entry
-    let retries = 0
+    // Stays undefined where the replay makes its call itself: the session of the error then has the number.
+    let retries: number | undefined
     const through: RunGuarded = (fn, more) =>
       this.run(
         operation,
@@ -166,7 +167,7 @@ export class ReplayExecutor {
     entry: DeadLetter,
     owner: string,
     error: unknown,
-    retries: number,
+    retries: number | undefined,
   ): Promise<ReplayResult> {
     const at = this.now()
     const settled = await this.settleEntry(entry, owner, {

@@ -25,6 +25,8 @@ export interface FailedCall extends Omit<DeadLetterInput, 'itemId'> {
   itemId?: string | undefined
   /** The kind of the failure. @defaultValue the kind that `classify` returns */
   kind?: string | undefined
+  /** Creates the payload, where `payload` is absent. */
+  createPayload?: (() => Promise<unknown>) | undefined
 }
 
 const REJECTED_MESSAGE = 'a dead letter cannot be stored'
@@ -94,7 +96,8 @@ export class DeadLetterWriter {
       const { enabled, skipKinds } = this.options()
       if (!enabled || skipKinds.includes(call.kind ?? classify(call.error).kind)) return undefined
       const itemId = textOrUndefined(call.itemId) ?? textOrUndefined(call.correlationId) ?? call.operation
-      const entry = await this.store({ ...call, itemId })
+      const payload = call.createPayload === undefined ? call.payload : await call.createPayload()
+      const entry = await this.store({ ...call, itemId, payload })
       if (Object(call.payload) === call.payload) this.capturedIds.set(call.payload as object, entry.dlqId)
       return entry
     } catch (error) {

@@ -14,6 +14,7 @@ import { checkOperation, parseCall, parseCallOptions } from '../call-options.js'
 import { ConfiguredGuard } from '../configured-guard.js'
 import type { CallObservers } from '../observation/call-observers.js'
 import type { PoolManager } from '../pools/pool-manager.js'
+import { requestOf } from '../request-call.js'
 import type { CompiledOperation } from './compiled-operation.js'
 import { PassthroughCall, TrackedFirstAttempt } from './first-attempt.js'
 import { compileGuardOptions } from './guard-options.js'
@@ -72,7 +73,11 @@ export class CallLauncher {
   ): Promise<T> {
     try {
       const callOptions = parseCall(fn, options)
-      return this.start(this.operationFor(operation, callOptions), fn, callOptions)
+      const compiled = this.operationFor(operation, callOptions)
+      const request = requestOf(callOptions)
+      return request === undefined || !compiled.isEnabled
+        ? this.start(compiled, fn, callOptions)
+        : this.start({ ...compiled, guard: request.guard, canSkipTracking: false }, fn, callOptions)
     } catch (error) {
       return Promise.reject(error)
     }
@@ -107,7 +112,8 @@ export class CallLauncher {
   /** The reason to reject a call before it starts, if there is one. */
   private rejectionOf(operation: CompiledOperation, options: CallOptions<unknown> | undefined): unknown {
     if (this.isClosed) return new HoldfastError('CANCELLED', 'the runtime is closed')
-    return options?.payload === undefined || !operation.isEnabled ? undefined : this.parts.rejectionFor()
+    const hasPayload = options?.payload !== undefined || requestOf(options)?.deadLetter !== undefined
+    return hasPayload && operation.isEnabled ? this.parts.rejectionFor() : undefined
   }
 
   private start<T>(

@@ -1,6 +1,6 @@
 import type { RetryPolicy } from '@holdfast/records'
 import type { CircuitBreaker, RetryBudget } from 'holdfast'
-import type { Bulkhead, EffectivePolicy, Fallback, GuardExecutor } from 'holdfast/internal'
+import type { Bulkhead, EffectivePolicy, ExecutorOptions, Fallback, GuardExecutor } from 'holdfast/internal'
 import type { OperationMetrics } from '../observation/observed-call.js'
 
 /** The settings of a policy in shadow mode. Its breaker, bulkhead and budget are its own: they only observe calls. */
@@ -32,6 +32,8 @@ export interface CompiledOperation {
   /** Whether a first attempt can use the fast path, because it needs no permit, bulkhead slot or pool member. */
   readonly canSkipTracking: boolean
   readonly guard: GuardExecutor
+  /** The options that `guard` was created with. */
+  readonly executorOptions: ExecutorOptions
   /**
    * The policy for each kind of failure. `defaultPolicy` applies to every other kind, `initialPolicy` before the first
    * failure.

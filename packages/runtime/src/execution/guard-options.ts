@@ -43,6 +43,7 @@ export function compileGuardOptions(
   const { clock, random, metricsFor } = parts
   const settings = parseGuardOptions({ clock, random, ...options, name })
   const { breaker, retry, attemptTimeout, totalTimeout, enabled, fallback } = settings
+  const executorOptions = { hasOtherBreakers: breaker !== undefined }
   const policy: CompiledPolicy = {
     policy: retry,
     attemptTimeout,
@@ -55,10 +56,11 @@ export function compileGuardOptions(
     subsystem: undefined,
     isEnabled: enabled,
     canSkipTracking: false,
+    executorOptions,
     guard: new GuardExecutor(
       // The runtime runs the fallback itself, because its result is part of the records.
       { ...settings, breaker: undefined, fallback: undefined },
-      { hasOtherBreakers: breaker !== undefined },
+      executorOptions,
     ),
     policyByKind: new Map(),
     defaultPolicy: policy,

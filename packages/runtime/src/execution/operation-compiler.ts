@@ -231,6 +231,10 @@ export class OperationCompiler {
       ...(options.pool !== undefined && { pool: parts.poolById(options.pool) }),
       ...(policyRecord.hedge && !isShadow && { hedge: policyRecord.hedge }),
     })
+    const executorOptions = {
+      refine: refineByKinds(operationConfig.errorKinds),
+      hasOtherBreakers: breakers.size + shadowPolicies.length > 0,
+    }
     const guard = new GuardExecutor(
       {
         ...settings,
@@ -238,10 +242,7 @@ export class OperationCompiler {
         bulkhead: isShadow ? undefined : limits.bulkhead(policyRecord, owner, bulkheadPlace),
         budget: isShadow ? undefined : limits.budget(policyRecord, owner),
       },
-      {
-        refine: refineByKinds(operationConfig.errorKinds),
-        hasOtherBreakers: breakers.size + shadowPolicies.length > 0,
-      },
+      executorOptions,
     )
     return {
       name,
@@ -249,6 +250,7 @@ export class OperationCompiler {
       isEnabled,
       canSkipTracking: guard.useFastPath && breakers.size + shadowPolicies.length === 0,
       guard,
+      executorOptions,
       policyByKind: byKind,
       initialPolicy,
       defaultPolicy,

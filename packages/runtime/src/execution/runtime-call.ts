@@ -24,10 +24,12 @@ import type {
   SessionDraft,
   ShadowDecision,
 } from '../observation/observed-call.js'
+import { type DeadLetterSource, requestOf } from '../request-call.js'
 import { OperationAdmission } from './admission.js'
 import { type CallOverrides, overridesFor } from './call-overrides.js'
 import type { CompiledOperation, CompiledPolicy } from './compiled-operation.js'
 import { FallbackRun, hasFallbackAfter } from './fallback-run.js'
+import { RequestPolicies } from './request-policies.js'
 
 /** One call of the runtime: an execution of the core whose policies come from the configuration and that observers follow. */
 export class RuntimeCall implements ExecutionHooks, ObservedCall {
@@ -40,6 +42,7 @@ export class RuntimeCall implements ExecutionHooks, ObservedCall {
   nextCall: ActiveCall | undefined = undefined
   private readonly observers: CallObservers
   private readonly overrides: CallOverrides | undefined
+  private readonly requestPolicies: RequestPolicies | undefined
   /** The caller's async context, in which the call ends when another context cancels it. */
   private readonly scope = captureContext()
   // These fields are declared and not initialised, so that a call without a failure stays small.
@@ -63,11 +66,13 @@ export class RuntimeCall implements ExecutionHooks, ObservedCall {
     this.operation = operation
     this.options = options
     this.overrides = options === undefined ? undefined : overridesFor(options)
+    const request = requestOf(options)
+    this.requestPolicies = request && new RequestPolicies(request)
     this.admission =
       operation.breakers.length + operation.shadowPolicies.length === 0
         ? undefined
         : new OperationAdmission(this)
-    const initial = this.overrides?.applyTo(operation.initialPolicy) ?? operation.initialPolicy
+    const initial = this.effective(operation.initialPolicy)
     const timeouts = options?.timeout === undefined ? undefined : initial
     // Copied, because the caller can change the object during the call.
     const callOptions = options && { context: options.context, signal: options.signal }
@@ -151,8 +156,19 @@ export class RuntimeCall implements ExecutionHooks, ObservedCall {
   policyFor(classification: Classification | undefined): EffectivePolicy | undefined {
     const { policyByKind, defaultPolicy } = this.operation
     const policy = policyByKind.get(classification?.kind ?? 'unknown') ?? defaultPolicy
-    this.current = this.overrides?.applyTo(policy) ?? policy
+    this.current = this.effective(policy)
     return this.current
+  }
+
+  /** The dead letter of a request, where a failure is stored. */
+  get deadLetter(): DeadLetterSource | undefined {
+    return requestOf(this.options)?.deadLetter
+  }
+
+  /** A policy with the options of the call and the rules of its request. */
+  private effective(policy: CompiledPolicy): CompiledPolicy {
+    const own = this.overrides?.applyTo(policy) ?? policy
+    return this.requestPolicies?.applyTo(own) ?? own
   }
 
   takeShadowDecision(): ShadowDecision | undefined {

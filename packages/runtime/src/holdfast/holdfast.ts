@@ -4,6 +4,7 @@ import type { AuditRecord } from '@holdfast/records'
 import { type AuditFilter, checkJournalFilter, openStore, type Page, type Store } from '@holdfast/store'
 import { type Attempt, type Guard, type GuardOptions, HoldfastError, isHoldfastError } from 'holdfast'
 import type { DecoratedMethod } from 'holdfast/decorators'
+import type { ResilientFetch } from 'holdfast/http'
 import {
   formatInstance,
   INSPECT,
@@ -12,6 +13,7 @@ import {
   systemClock,
   systemRandom,
 } from 'holdfast/internal'
+import type { ResilienceInterceptor } from 'holdfast/undici'
 import type {
   CallOptions,
   EventService,
@@ -22,12 +24,13 @@ import type {
   Run,
 } from '../api-types.js'
 import { Breakers } from '../breakers/service.js'
-import { checkOpenOptions } from '../call-options.js'
+import { checkOpenOptions, checkOperation } from '../call-options.js'
 import type { Configuration } from '../config/configuration.js'
 import type { StoreBackedContext } from '../context/store-backed-context.js'
 import type { DeadLetters } from '../dead-letters/dead-letters.js'
 import type { ErrorLog } from '../error-log/error-log.js'
 import type { Fleet } from '../fleet/fleet.js'
+import type { RequestOptions, RuntimeFetchOptions } from '../http/options.js'
 import type { Metrics } from '../metrics/metrics.js'
 import { type Pipeline, PipelineFactory } from '../pipeline/pipeline.js'
 import type { Step } from '../pipeline/step.js'
@@ -197,6 +200,45 @@ export class Holdfast {
   guard<F = never>(operation: string, options?: CallOptions<F>): Guard<Attempt, F> {
     const { calls, run } = this.container
     return calls.guard(operation, run, options) as Guard<Attempt, F>
+  }
+
+  /**
+   * Creates a `fetch` whose requests are calls of an operation: each uses the policies, breakers and pool that the
+   * configuration has when it starts, and is recorded. Retries follow the rules of HTTP, as those of `createFetch` of
+   * `holdfast/http` do. With `deadLetter`, a request that fails is stored and can be replayed.
+   *
+   * @throws INVALID_OPTIONS for unknown or wrong options
+   *
+   * @example
+   * ```ts
+   * import { Holdfast } from '@holdfast/runtime'
+   *
+   * const hf = await Holdfast.open({ config: { policies: { api: { maxAttempts: 3, backoffType: 'immediate' } } } })
+   * const statuses = [503, 200]
+   * const request = hf.createFetch('api', {
+   *   fetch: async () => new Response('hello', { status: statuses.shift() ?? 500 }), // in place of the global fetch
+   * })
+   * const response = await request('https://api.example/greeting')
+   * response.status // => 200
+   * const { items } = await hf.sessions.list()
+   * items.map(({ operation, totalAttempts }) => [operation, totalAttempts]) // => [['api', 2]]
+   * await hf.close()
+   * ```
+   */
+  createFetch(operation: string, options?: RuntimeFetchOptions): ResilientFetch {
+    checkOperation(operation)
+    return this.container.requests.createFetch(operation, options)
+  }
+
+  /**
+   * Creates an interceptor for undici whose requests are calls of an operation, as those of {@link createFetch} are:
+   * `agent.compose(hf.undici('api'))`.
+   *
+   * @throws INVALID_OPTIONS for unknown or wrong options
+   */
+  undici(operation: string, options?: RequestOptions): ResilienceInterceptor {
+    checkOperation(operation)
+    return this.container.requests.createInterceptor(operation, options)
   }
 
   /**

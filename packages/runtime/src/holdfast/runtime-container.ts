@@ -21,6 +21,7 @@ import { CallLauncher } from '../execution/call-launcher.js'
 import { PolicyLimits } from '../execution/policy-limits.js'
 import { Fleet } from '../fleet/fleet.js'
 import { LocalNode } from '../fleet/local-node.js'
+import { RequestService } from '../http/request-service.js'
 import { RetryLog } from '../logging/retry-log.js'
 import { CallMetrics } from '../metrics/call-metrics.js'
 import { Metrics } from '../metrics/metrics.js'
@@ -56,6 +57,7 @@ export class RuntimeContainer {
   readonly metrics: Metrics
   readonly errors: ErrorLog
   readonly deadLetters: DeadLetters
+  readonly requests: RequestService
   readonly pools: PoolManager
   readonly registry: BreakerRegistry
   readonly breakerEvents: BreakerEventRouter
@@ -179,6 +181,13 @@ export class RuntimeContainer {
       runOperation: (operation, fn, input) => this.run(operation, fn, input),
       policyIdOf: (operation) => this.calls.operationFor(operation).initialPolicy.record.id,
       rotateOthers: () => this.config.rotateKeys(),
+    })
+    this.requests = new RequestService({
+      run: (operation, fn, input) => this.run(operation, fn, input),
+      operationFor: (operation, input) => this.calls.operationFor(operation, input),
+      redact: (value) => runtime.redact(value),
+      registerReplay: (operation, replay) => this.deadLetters.register(operation, replay),
+      on: (name, listener) => guardEvents.on(name, listener),
     })
     const space = new StorageMonitor(runtime)
     this.housekeeping = new Housekeeping(runtime, {

@@ -1,6 +1,7 @@
 import type { ErrorSummary, RetryPolicy } from '@holdfast/records'
 import type { AttemptRecord, Classification, Member, StopReason } from 'holdfast'
 import type { CallOptions } from '../api-types.js'
+import type { DeadLetterSource } from '../request-call.js'
 
 /** The counters of one operation, updated on the path of every call. */
 export interface OperationMetrics {
@@ -85,6 +86,8 @@ export interface ObservedCall extends ListedCall {
     readonly metrics: OperationMetrics
   }
   readonly options: CallOptions<unknown> | undefined
+  /** Creates the dead letter of a request that fails; a call of another kind has its payload in its options. */
+  readonly deadLetter?: DeadLetterSource | undefined
   /** The policy that applies now. */
   readonly effectivePolicy: { readonly record: RetryPolicy }
   readonly maxAttempts: number

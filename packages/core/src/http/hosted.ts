@@ -1,0 +1,161 @@
+import type { PooledAttempt } from '../attempt/attempt.js'
+import type { Fallback } from '../fallback/fallback.js'
+import type { ExecutorOptions, GuardExecutor } from '../guard/guard-executor.js'
+import type { GuardSettings, TimeoutOptions } from '../guard/options.js'
+import type { CompiledRetryPolicy, FetchRetryOptions } from '../retry/options.js'
+import type { FetchInit } from './create-fetch.js'
+import { FetchExecution, hasTimeout } from './fetch-execution.js'
+import { type FetchFunction, mergeRequestPolicy, type RequestPolicy } from './options.js'
+import type { ReplayableRequest } from './replay-safe-pool.js'
+import {
+  type RequestExecution,
+  RequestExecutor,
+  type RequestRunner,
+  withReplayRule,
+} from './request-executor.js'
+import { toRetryPolicy } from './retry-policy.js'
+import type { FetchInput } from './target.js'
+
+/** The settings of requests, from the configuration of the host. */
+export interface HostedOperation {
+  readonly settings: GuardSettings
+  readonly executorOptions: ExecutorOptions
+  /** The policy of the first attempt. */
+  readonly policy: RequestPolicy
+}
+
+/** The call of one request, which the host runs. */
+export interface HostedCall<T> {
+  /** The guard of the request, with the settings of its operation. */
+  readonly guard: GuardExecutor
+  readonly fn: (attempt: PooledAttempt<never>) => T | PromiseLike<T>
+  readonly context: object
+  readonly signal: AbortSignal | undefined
+  /** The options of the request that replace those of its policies. */
+  readonly retry: FetchRetryOptions | false | undefined
+  readonly timeout: TimeoutOptions | false | undefined
+  readonly fallback: Fallback | undefined
+  /** Adds the rules of HTTP to a policy: which statuses are retried, and which requests must not be sent again. */
+  toRequestPolicy(policy: CompiledRetryPolicy): CompiledRetryPolicy
+}
+
+/** The request of a fetch, as it is sent. */
+export type HostedRequest = Pick<FetchExecution, 'method' | 'input' | 'headers' | 'body'>
+
+/** A layer above the guard, such as the runtime, that supplies the settings of requests and runs their calls. */
+export interface RequestHost {
+  /** The operation under the configuration that is in force now; the same object while that does not change. */
+  operation(): HostedOperation
+  /** Runs the attempts of a request. `request` is absent where an interceptor sends it. */
+  run<T>(call: HostedCall<T>, request?: HostedRequest): Promise<T>
+}
+
+/** The overrides of one request. */
+type RequestOverrides = Pick<HostedCall<unknown>, 'retry' | 'timeout' | 'fallback'>
+
+const executors = new WeakMap<HostedOperation, RequestExecutor>()
+
+function executorFor(operation: HostedOperation): RequestExecutor {
+  const { settings, executorOptions } = operation
+  const executor = executors.get(operation) ?? new RequestExecutor(settings, executorOptions)
+  executors.set(operation, executor)
+  return executor
+}
+
+/** Runs one request as a call of the host. */
+export class HostedRunner implements RequestRunner {
+  readonly settings: GuardSettings
+  /** The host can cancel a call at any time. */
+  readonly canAbortAttempts = true
+  private readonly run: RequestHost['run']
+  private readonly executor: RequestExecutor
+  private readonly policy: RequestPolicy
+  private readonly overrides: RequestOverrides
+  /** Aborts a request that has no signal of its own. */
+  private readonly controller: AbortController | undefined
+
+  constructor(
+    run: RequestHost['run'],
+    operation: HostedOperation,
+    policy: RequestPolicy,
+    overrides: RequestOverrides,
+    controller?: AbortController,
+  ) {
+    this.run = run
+    this.executor = executorFor(operation)
+    this.settings = operation.settings
+    this.policy = policy
+    this.overrides = overrides
+    this.controller = controller
+  }
+
+  canAbortWith(): boolean {
+    return true
+  }
+
+  classify(error: unknown): ReturnType<RequestRunner['classify']> {
+    return this.executor.classify(error)
+  }
+
+  createExecution<T, M>(
+    request: ReplayableRequest,
+    send: (attempt: PooledAttempt<M>) => T | PromiseLike<T>,
+    _: CompiledRetryPolicy,
+    isHedgeable: boolean,
+  ): RequestExecution<T> {
+    const { run, executor, policy, overrides, controller } = this
+    const call: HostedCall<T> = {
+      ...overrides,
+      guard: executor.executorFor(request, isHedgeable),
+      fn: send as unknown as HostedCall<T>['fn'],
+      context: request.context,
+      signal: request.signal ?? controller?.signal,
+      toRequestPolicy: (retry) => withReplayRule(request, toRetryPolicy({ retry, rules: policy.rules })),
+    }
+    return { start: () => run(call), abort: (reason) => controller?.abort(reason) }
+  }
+}
+
+/** The options of a fetch whose requests a host runs. */
+export interface HostedFetchOptions {
+  readonly fetch: FetchFunction | undefined
+  readonly throwOnStatus: boolean
+  readonly fallback: Fallback | undefined
+}
+
+/**
+ * Creates a fetch whose requests `host` runs.
+ *
+ * @internal
+ */
+export function createHostedFetch(
+  host: RequestHost,
+  { fetch, throwOnStatus, fallback }: HostedFetchOptions,
+): (input: FetchInput, init?: FetchInit) => Promise<Response> {
+  const returnedErrors = new WeakSet<object>()
+  const statusFallback: Fallback | undefined =
+    fallback &&
+    ((error, info) => (returnedErrors.has(Object(error)) ? Promise.reject(error) : fallback(error, info)))
+  return async (input, init = {}) => {
+    const { retry: retryOptions } = init
+    const operation = host.operation()
+    const policy =
+      retryOptions === undefined ? operation.policy : mergeRequestPolicy(retryOptions, operation.policy)
+    const timeout = hasTimeout(init) ? init.timeout : undefined
+    const overrides = { retry: retryOptions, timeout, fallback: statusFallback }
+    const runCall: RequestHost['run'] = (call) => host.run(call, execution)
+    const executor = new HostedRunner(runCall, operation, policy, overrides)
+    const retry = toRetryPolicy(policy)
+    // The policy for a later failure can allow more attempts, so the body of a Request is kept for them.
+    const keptRetry = { ...retry, maxAttempts: Math.max(2, retry.maxAttempts) }
+    const context = { executor, fetch, throwOnStatus, returnedErrors }
+    const execution: FetchExecution = new FetchExecution(context, policy, keptRetry, undefined, input, init)
+    const { send, isHedgeable } = execution
+    try {
+      const call = executor.createExecution<Response, never>(execution, send, retry, isHedgeable)
+      return execution.finish(await call.start())
+    } catch (error) {
+      return execution.fail(error)
+    }
+  }
+}

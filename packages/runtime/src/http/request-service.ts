@@ -1,0 +1,150 @@
+import type { GuardEvent } from 'holdfast'
+import { createHostedFetch, type FetchInit, type FetchInput, type ResilientFetch } from 'holdfast/http'
+import {
+  type HostedCall,
+  type HostedOperation,
+  type HostedRequest,
+  isIdempotentMethod,
+  type RequestHost,
+} from 'holdfast/internal'
+import { createHostedInterceptor, type ResilienceInterceptor } from 'holdfast/undici'
+import type { CallOptions, Run } from '../api-types.js'
+import type { ReplayFunction } from '../dead-letters/handlers.js'
+import type { CompiledOperation } from '../execution/compiled-operation.js'
+import { type DeadLetterSource, withRequest } from '../request-call.js'
+import {
+  checkFetchOptions,
+  checkInterceptorOptions,
+  type RequestOptions,
+  type RuntimeFetchOptions,
+} from './options.js'
+import { createReplay } from './replay.js'
+import { createStoredRequest, IDEMPOTENCY_KEY_HEADER } from './stored-request.js'
+
+/** The parts of the runtime that requests need. */
+export interface RequestServiceParts {
+  run: Run
+  operationFor(operation: string, options: CallOptions<unknown>): CompiledOperation
+  redact<T>(value: T): T
+  /** Registers the function that replays the dead letters of an operation. */
+  registerReplay(operation: string, replay: ReplayFunction): void
+  /** Adds a listener for the events of calls with this name. */
+  on(name: string, listener: (event: GuardEvent) => void): () => void
+}
+
+/** Creates fetch functions and interceptors whose requests are calls of the runtime. */
+export class RequestService {
+  private readonly parts: RequestServiceParts
+  private readonly hostedOperations = new WeakMap<CompiledOperation, HostedOperation>()
+
+  constructor(parts: RequestServiceParts) {
+    this.parts = parts
+  }
+
+  createFetch(operation: string, options: RuntimeFetchOptions = {}): ResilientFetch {
+    checkFetchOptions(options)
+    const { parts } = this
+    const { fetch, throwOnStatus = false, fallback, deadLetter = false, headers, ...request } = options
+    const hostedFetch = createHostedFetch(this.createHost(operation, callOptionsOf(request), deadLetter), {
+      fetch,
+      throwOnStatus,
+      fallback,
+    })
+    if (deadLetter) {
+      const sendAgain = (entry: CallOptions, input: FetchInput, init: FetchInit) => {
+        const host = this.createHost(operation, { ...callOptionsOf(request), ...entry }, false)
+        const send = createHostedFetch(host, { fetch, throwOnStatus: true, fallback: undefined })
+        return send(input, withDefaults(init, request))
+      }
+      parts.registerReplay(operation, createReplay(headers, sendAgain))
+    }
+    return Object.assign(
+      (input: FetchInput, init?: FetchInit) => hostedFetch(input, withDefaults(init, request)),
+      { on: (listener: (event: GuardEvent) => void) => parts.on(options.name ?? operation, listener) },
+    )
+  }
+
+  createInterceptor(operation: string, options: RequestOptions = {}): ResilienceInterceptor {
+    checkInterceptorOptions(options)
+    const host = this.createHost(operation, callOptionsOf(options), false)
+    return Object.assign(createHostedInterceptor(host, options.retry), {
+      on: (listener: (event: GuardEvent) => void) => this.parts.on(options.name ?? operation, listener),
+    })
+  }
+
+  /** The host of the requests of one fetch or interceptor. */
+  private createHost(operation: string, options: CallOptions, shouldStore: boolean): RequestHost {
+    const { parts } = this
+    return {
+      operation: () => this.hostedOperationOf(parts.operationFor(operation, options)),
+      run: <T>(call: HostedCall<T>, request?: HostedRequest) => {
+        const { guard, toRequestPolicy, fn, context, signal, retry, timeout, fallback } = call
+        const deadLetter = shouldStore && request ? this.deadLetterOf(request, context) : undefined
+        const callOptions: CallOptions<unknown> = {
+          ...options,
+          context: context as Record<string, unknown>,
+          signal,
+          retry: retry as CallOptions['retry'],
+          timeout: mergeOptions(options.timeout, timeout),
+          fallback,
+        }
+        const requestCall = { guard, toRequestPolicy, deadLetter }
+        return parts.run(operation, fn as never, withRequest(callOptions, requestCall)) as Promise<T>
+      },
+    }
+  }
+
+  /** The settings of an operation for requests; the same object for the same compiled operation. */
+  private hostedOperationOf(operation: CompiledOperation): HostedOperation {
+    const existing = this.hostedOperations.get(operation)
+    if (existing !== undefined) return existing
+    const { guard, executorOptions, initialPolicy } = operation
+    const { retryStatusCodes, retryNonIdempotent } = initialPolicy.record
+    const rules = {
+      retryStatusCodes: retryStatusCodes ? new Set(retryStatusCodes) : undefined,
+      retryNonIdempotent,
+      idempotencyKey: false,
+      notProcessedStatuses: new Set<number>(),
+    }
+    const policy = { retry: initialPolicy.policy, rules }
+    const hosted: HostedOperation = { settings: guard.settings, executorOptions, policy }
+    this.hostedOperations.set(operation, hosted)
+    return hosted
+  }
+
+  /** The dead letter of a request that can arrive twice with the same effect as once; undefined for all others. */
+  private deadLetterOf(request: HostedRequest, context: object): DeadLetterSource | undefined {
+    const idempotencyKey = new Headers(request.headers).get(IDEMPOTENCY_KEY_HEADER) ?? undefined
+    if (idempotencyKey === undefined && !isIdempotentMethod(request.method)) return undefined
+    return {
+      itemId: `${request.method} ${(context as { url?: string }).url}`,
+      idempotencyKey,
+      createPayload: () => createStoredRequest(request, (value) => this.parts.redact(value)),
+    }
+  }
+}
+
+/** The options of requests that the configuration's operation depends on, and those of their records. */
+const callOptionsOf = ({ service, pool, policy, timeout, name }: RequestOptions): CallOptions => ({
+  service,
+  pool,
+  policy,
+  timeout,
+  name,
+})
+
+/** Merges options field by field; `false` replaces all of them. */
+function mergeOptions<T extends object>(
+  defaults: T | false | undefined,
+  options: T | false | undefined,
+): T | false | undefined {
+  if (options === undefined) return defaults
+  return defaults && options ? { ...defaults, ...options } : options
+}
+
+/** Adds the options of a fetch to those of one request. */
+function withDefaults(init: FetchInit = {}, { context, retry }: RuntimeFetchOptions): FetchInit {
+  if (context === undefined && retry === undefined) return init
+  const merged = { ...init, context: { ...context, ...init.context } }
+  return retry === undefined ? merged : { ...merged, retry: mergeOptions(retry, init.retry) }
+}
