@@ -106,7 +106,10 @@ export function readExports(entries) {
           (node) => ts.isExportSpecifier(node) && (node.isTypeOnly || node.parent.parent.isTypeOnly),
         ) === true,
     }))
-    return { id, about: packageComment(file), symbols }
+    // Exports for other packages of the project are marked as internal.
+    const isInternal = (/** @type {{ symbol: ts.Symbol }} */ { symbol }) =>
+      symbol.declarations?.some((node) => docOf(node).isInternal) === true
+    return { id, about: packageComment(file), symbols: symbols.filter((one) => !isInternal(one)) }
   })
   const all = new Set(found.flatMap(({ symbols }) => symbols.map(({ symbol }) => symbol)))
   const read = createReader(checker, all)
