@@ -1,5 +1,5 @@
 export type { Attempt, PooledAttempt } from './attempt/attempt.js'
-export { type BreakerEvent, type BreakerState, CircuitBreaker } from './breaker/breaker.js'
+export { type BreakerEvent, type BreakerState, CircuitBreaker, type TripOptions } from './breaker/breaker.js'
 export type { BreakerKey, KeyedBreakerOptions } from './breaker/keyed.js'
 export type { BreakerOptions, CircuitBreakerOptions, WindowType } from './breaker/options.js'
 export type { Permit } from './breaker/permit.js'

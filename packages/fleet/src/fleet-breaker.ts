@@ -181,10 +181,11 @@ export class FleetBreaker implements BreakerLink {
     const { breaker, parts } = this
     const { redis, node } = parts
     const left = Math.max(0, breaker.openUntil - breaker.settings.clock.now())
-    const { openDuration, consecutiveOpens, failures, isDisabled } = breaker
+    const { openDuration, consecutiveOpens, failures, isDisabled, tripDuration = 0 } = breaker
     const known = this.isFleetOpen ? ['open', left] : ['closed', 0]
     const age = this.isFleetOpen ? Math.max(0, breaker.settings.clock.wall() - this.openedAt) : 0
-    const args = [this.settings, ...known, openDuration, consecutiveOpens, failures, isDisabled ? 1 : 0, age]
+    const state = [openDuration, consecutiveOpens, failures, isDisabled ? 1 : 0, age, tripDuration]
+    const args = [this.settings, ...known, ...state]
     const view = await this.runScript(SYNC, args)
     if (view === undefined) return
     if (view.by !== node) await parts.onSettingsFound(this, view.settings ?? '', view.by ?? '')
@@ -241,7 +242,8 @@ export class FleetBreaker implements BreakerLink {
   private sendCommand(): void {
     const { pendingCommand: command } = this
     if (command === undefined || !this.isShared) return
-    this.request(COMMAND, [command, ...currentOpenState(this.breaker)], (view) => {
+    const { tripDuration = 0 } = this.breaker
+    this.request(COMMAND, [command, ...currentOpenState(this.breaker), tripDuration], (view) => {
       if (view === undefined) return
       if (this.pendingCommand === command) this.pendingCommand = undefined
       this.applyRemote(view)

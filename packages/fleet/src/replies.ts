@@ -45,6 +45,8 @@ const breakerStateSchema = z.object({
   openings: count,
   failures: count,
   off: z.boolean(),
+  /** The duration for which an operator tripped it; 0 or absent if its settings determine the open duration. */
+  tripFor: duration.optional(),
   /** The time of Redis, in milliseconds since 1970. */
   now: z.number().min(0).max(8.64e15).optional(),
   /** Milliseconds until a probe permit can be requested again. */

@@ -191,6 +191,22 @@ describe.skipIf(missing !== undefined)('a breaker that a fleet shares', () => {
     await until(() => breakers.every(({ disabled }) => !disabled))
   })
 
+  it('stays open on all nodes for the duration for which one node tripped it', async () => {
+    const { breakers, id } = await fleet(2, SHARE)
+    const [one, other] = breakers as [CircuitBreaker, CircuitBreaker]
+    one.trip({ duration: '1h' })
+    await until(() => all(breakers, 'open'))
+    const left = (breaker: CircuitBreaker) => (breaker.nextTestTime ?? 0) - breaker.settings.clock.wall()
+    expect(left(other)).toBeGreaterThan(3_500_000)
+    expect(other.tripDuration).toBe(3_600_000)
+    const late = await (await node(server.url, `late${fleetCount}`)).add(id, SHARE)
+    await until(() => late.state === 'open')
+    expect(left(late)).toBeGreaterThan(3_500_000)
+    other.trip()
+    await until(() => one.tripDuration === undefined)
+    expect(left(one)).toBeLessThan(3_500_000)
+  })
+
   it('has the state of the fleet on a node that starts later', async () => {
     const { breakers, id } = await fleet(1, { share: 'quorum' })
     breakers[0]?.trip()

@@ -30,6 +30,7 @@ export const breakerSchema = describeFields(
     window_type: z.enum(WINDOW_TYPES),
     window_duration: durationSeconds().nullish(),
     timeout_duration: durationSeconds(),
+    trip_duration: durationSeconds().nullish(),
     next_test_time: timestamp().nullish(),
     last_failure_time: timestamp().nullish(),
     open_timestamp: timestamp().nullish(),
@@ -49,6 +50,8 @@ export const breakerSchema = describeFields(
     window_type: 'How failures are counted.',
     window_duration: 'The length of a rolling or rate window in seconds.',
     timeout_duration: 'How long the breaker stays open before the first probe, in seconds.',
+    trip_duration:
+      'For how long an operator tripped the breaker; absent if failures opened it or its open duration applies.',
     next_test_time: 'When an open breaker allows the next probe.',
     last_failure_time: 'When the last counted failure happened.',
     open_timestamp: 'When the breaker opened.',

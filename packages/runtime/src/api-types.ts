@@ -24,6 +24,7 @@ import type {
   Random,
   RetryOptions,
   TimeoutOptions,
+  TripOptions,
 } from 'holdfast'
 
 /** The options of one call. `F` is the result type of the fallback, `never` for a call without one. */
@@ -100,8 +101,11 @@ export interface BreakerService {
   get(id: string): Promise<CircuitBreakerState | undefined>
   /** Closes a breaker and clears its failures. */
   reset(id: string, actor?: Actor): Promise<CircuitBreakerState>
-  /** Opens a breaker. */
-  trip(id: string, actor?: Actor): Promise<CircuitBreakerState>
+  /**
+   * Opens a breaker: for `duration`, or until it is reset with `duration: Infinity`, else for its open duration. It is shared
+   * and persisted like any other state. @throws INVALID_OPTIONS
+   */
+  trip(id: string, options?: Actor & TripOptions): Promise<CircuitBreakerState>
   /** State changes, newest first. */
   events(filter?: BreakerEventFilter): Promise<Page<CircuitBreakerEvent>>
 }

@@ -19,6 +19,7 @@ const snapshotSchema = z.looseObject({
   success_count: z.number(),
   opened_in_a_row: z.number(),
   open_duration: durationSeconds(),
+  trip_duration: durationSeconds().optional(),
   epoch: z.number(),
   next_test_time: epochTimestamp().optional(),
   last_failure_time: epochTimestamp().optional(),

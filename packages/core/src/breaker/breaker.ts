@@ -10,13 +10,15 @@ import {
 } from './options.js'
 import { type BreakerOutcome, CallPermit, type Permit, type PermitState } from './permit.js'
 import { canProbe, probeLeaseFor } from './probe.js'
-import { applyRemoteState, applySettings, openDurationFor } from './reconfigure.js'
+import { applyRemoteState, applySettings, maxOpenDuration } from './reconfigure.js'
 import { adaptiveThreshold, appendOutcome } from './reliability.js'
 import { type BreakerSnapshot, createSnapshot, parseSnapshot, restoreSnapshot } from './snapshot.js'
 import type { BreakerEvent, BreakerState } from './state.js'
+import { parseTripDuration, type TripOptions } from './trip.js'
 import { OutcomeWindow } from './window.js'
 
 export type { BreakerEvent, BreakerState } from './state.js'
+export type { TripOptions } from './trip.js'
 
 /** Grows with each change of the methods that a guard calls. */
 const BREAKER_VERSION = 1
@@ -62,6 +64,8 @@ export class CircuitBreaker {
   consecutiveOpens = 0
   /** @internal The current or last open time. */
   openDuration = 0
+  /** @internal The duration for which an operator tripped the breaker; undefined if the settings determine the open time. */
+  tripDuration: number | undefined = undefined
   /** @internal When the breaker last closed. */
   closedAt = Number.NEGATIVE_INFINITY
   /** @internal The results that an adaptive threshold is computed from. */
@@ -152,13 +156,21 @@ export class CircuitBreaker {
     return this.tryAcquire(permit, undefined) ? permit : undefined
   }
 
-  /** Opens the breaker now; if it is open, its open time starts again. Does nothing while the breaker is disabled. */
-  trip(): void {
+  /**
+   * Opens the breaker now; if it is open, its open time starts again. With a `duration` it stays open for that time, else
+   * for the open time of its settings; Infinity is until {@link CircuitBreaker.reset}, at most 365 days. Then the next call
+   * becomes a probe. Does nothing while the breaker is disabled.
+   *
+   * @throws INVALID_OPTIONS for a duration that is not above 0
+   */
+  trip(options?: TripOptions): void {
+    const tripDuration = parseTripDuration(options)
     if (this.currentState === 'open') {
-      this.openDuration = openDurationFor(this.settings, this.consecutiveOpens) // the settings can have changed
+      this.tripDuration = tripDuration
+      this.openDuration = maxOpenDuration(this) // the settings can have changed
       this.openUntil = this.settings.clock.now() + this.openDuration
       this.probeSuccesses = 0 // a restored breaker can have some
-    } else if (!this.isDisabled) this.open(this.failureCount)
+    } else if (!this.isDisabled) this.open(this.failureCount, tripDuration)
     if (!this.isDisabled) this.coordinator?.onCommand('trip')
   }
 
@@ -315,11 +327,13 @@ export class CircuitBreaker {
     return createCheapError('CIRCUIT_OPEN', message, { retryAfter })
   }
 
-  private open(failures: number): void {
+  private open(failures: number, tripDuration?: number): void {
     const { settings } = this
     const now = settings.clock.now()
     if (this.currentState === 'closed' && now - this.closedAt >= this.openDuration) this.consecutiveOpens = 0
-    this.openDuration = openDurationFor(settings, ++this.consecutiveOpens)
+    this.consecutiveOpens++
+    this.tripDuration = tripDuration
+    this.openDuration = maxOpenDuration(this)
     this.openUntil = now + this.openDuration
     this.failures = failures
     this.transitionTo('open')
@@ -331,6 +345,7 @@ export class CircuitBreaker {
     this.currentState = toState
     this.epoch++
     this.window = undefined
+    if (toState !== 'open') this.tripDuration = undefined
     if (toState === 'closed') {
       if (fromState !== 'closed') this.closedAt = settings.clock.now()
       this.failures = 0

@@ -16,6 +16,8 @@ export interface RemoteBreakerState {
   readonly failures: number
   /** Whether the breaker is disabled. */
   readonly off: boolean
+  /** The duration for which an operator tripped the breaker; 0 if the settings determine the open time. */
+  readonly tripFor?: number | undefined
 }
 
 /** Connects a breaker with those of the same name on other nodes. Its methods must neither wait nor throw. */

@@ -17,25 +17,30 @@ export function applySettings(breaker: CircuitBreaker, settings: BreakerSettings
             window.toEntries(now, (time) => time),
           )
         : undefined
-  breaker.openDuration = Math.min(breaker.openDuration, openDurationFor(settings, breaker.consecutiveOpens))
+  breaker.openDuration = Math.min(breaker.openDuration, maxOpenDuration(breaker))
   breaker.openUntil = Math.min(breaker.openUntil, now + breaker.openDuration)
 }
 
 /** Applies the state that other nodes report. */
 export function applyRemoteState(breaker: CircuitBreaker, remote: RemoteBreakerState): void {
   const { clock, maxTimeoutDuration } = breaker.settings
-  const { state, left, openFor, openings, failures, off } = remote
+  const { state, left, openFor, openings, failures, off, tripFor = 0 } = remote
   breaker.isDisabled = off
   if (off || state === 'closed') {
     breaker.transitionTo('closed')
     return
   }
   breaker.consecutiveOpens = openings
-  breaker.openDuration = Math.min(openFor, maxTimeoutDuration)
+  breaker.tripDuration = tripFor > 0 ? tripFor : undefined
+  breaker.openDuration = Math.min(openFor, breaker.tripDuration ?? maxTimeoutDuration)
   breaker.openUntil = clock.now() + Math.min(left, breaker.openDuration)
   breaker.failures = failures
   breaker.transitionTo('open')
 }
+
+/** The longest open time of a breaker: the duration for which it was tripped, else the one of its settings. */
+export const maxOpenDuration = ({ tripDuration, settings, consecutiveOpens }: CircuitBreaker): number =>
+  tripDuration ?? openDurationFor(settings, consecutiveOpens)
 
 /** The open time of a breaker after that many consecutive openings. */
 export function openDurationFor(settings: BreakerSettings, openings: number): number {

@@ -35,6 +35,8 @@ export interface BreakerSnapshot {
   openedInARow: number
   /** The current or last open time. */
   openDuration: number
+  /** The duration for which an operator tripped an open breaker; absent if the settings determine the open time. */
+  tripDuration?: number | undefined
   /** Grows with each state change. */
   epoch: number
   /** When an open breaker allows the next probe. */
@@ -66,6 +68,7 @@ export function createSnapshot(breaker: CircuitBreaker): BreakerSnapshot {
     successCount: breaker.probeSuccesses,
     openedInARow: breaker.consecutiveOpens,
     openDuration: breaker.openDuration,
+    tripDuration: breaker.tripDuration,
     epoch: breaker.epoch,
     nextTestTime: breaker.nextTestTime,
     lastFailureTime: breaker.lastFailureTime,
@@ -89,6 +92,7 @@ const SNAPSHOT_SPEC = {
   successCount: [0, nonNegativeInteger],
   openedInARow: [0, nonNegativeInteger],
   openDuration: [0, nonNegativeNumber],
+  tripDuration: [undefined, nonNegativeNumber],
   epoch: [0, nonNegativeInteger],
   nextTestTime: [undefined, epochTime],
   lastFailureTime: [undefined, epochTime],
@@ -142,7 +146,8 @@ export function restoreSnapshot(
   const { state, closedAt, nextTestTime, failureWindow, openedInARow } = snapshot
   const { settings } = breaker
   const { clock, windowType, adaptive } = settings
-  const maxOpenDuration = openDurationFor(settings, openedInARow)
+  const { tripDuration } = snapshot
+  const maxDuration = tripDuration ?? openDurationFor(settings, openedInARow)
   const now = clock.now()
   const wall = clock.wall()
   const toMonotonic = (time: number) => now - Math.max(0, wall - time)
@@ -151,14 +156,15 @@ export function restoreSnapshot(
   breaker.lastStateChange = snapshot.lastStateChange
   breaker.consecutiveOpens = openedInARow
   breaker.openDuration = Math.min(
-    snapshot.openDuration || (state === 'closed' ? 0 : maxOpenDuration),
-    maxOpenDuration,
+    snapshot.openDuration || (state === 'closed' ? 0 : maxDuration),
+    maxDuration,
   )
   if (closedAt !== undefined) breaker.closedAt = toMonotonic(closedAt)
   if (adaptive) breaker.recentOutcomes = snapshot.results
   breaker.isDisabled = snapshot.disabled === true
   if (state !== 'closed' && !breaker.isDisabled) {
     breaker.currentState = 'open'
+    breaker.tripDuration = state === 'open' ? tripDuration : undefined
     breaker.failures = snapshot.failureCount
     breaker.probeSuccesses = snapshot.successCount
     breaker.openUntil =

@@ -69,6 +69,7 @@ local function describe(more)
     openings = getNumber('openings'),
     failures = getNumber('failures'),
     off = fields.off == '1',
+    tripFor = getNumber('tripFor'),
     now = now,
   }
   if view.state ~= 'closed' and fields.openedAt then view.age = math.max(0, now - getNumber('openedAt')) end
@@ -113,11 +114,13 @@ local function changeState(state)
   redis.call('DEL', roundKey, countsKey)
 end
 
-local function open(openFor, openings, failures)
+-- `tripFor` is the duration for which an operator trips the breaker; without it, its settings determine `openFor`.
+local function open(openFor, openings, failures, tripFor)
   if fields.state ~= 'open' then setField('openedAt', now) end
   changeState('open')
   setField('until', now + openFor)
   setField('openFor', openFor)
+  setField('tripFor', tripFor or 0)
   setField('openings', openings)
   setField('failures', failures)
   extendExpiry()

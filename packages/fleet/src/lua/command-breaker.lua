@@ -5,12 +5,13 @@
 -- ARGV[5]  open duration in milliseconds, for trip
 -- ARGV[6]  consecutive openings, for trip
 -- ARGV[7]  failures, for trip
+-- ARGV[8]  duration for which an operator trips it; 0 if its settings determine the open duration
 
 local command = ARGV[4]
 local openFor, openings, failures = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 
 if command == 'trip' then
-  open(openFor, openings, failures)
+  open(openFor, openings, failures, tonumber(ARGV[8]))
 else
   if command == 'disable' then setField('off', 1) elseif command == 'enable' then setField('off', 0) end
   close()

@@ -13,6 +13,7 @@
 -- ARGV[9]   failures
 -- ARGV[10]  1 if the breaker is disabled
 -- ARGV[11]  milliseconds since it opened
+-- ARGV[12]  duration for which an operator tripped it, or 0
 --
 -- Result, added fields:
 --   settings  the settings that were stored before
@@ -31,6 +32,7 @@ if storedEpoch < knownEpoch then
     setField('state', state)
     setField('until', now + left)
     setField('openFor', openFor)
+    setField('tripFor', ARGV[12] or 0)
     setField('openings', openings)
     setField('failures', failures)
     setField('off', isDisabled)

@@ -45,6 +45,7 @@ export function toBreakerRecord(
   if (policyId !== undefined) record.policyId = policyId
   if (serviceName !== undefined) record.serviceName = serviceName
   if (settings.windowType !== 'consecutive') record.windowDuration = settings.windowDuration
+  if (breaker.tripDuration !== undefined) record.tripDuration = breaker.tripDuration
   const next = toDate(breaker.nextTestTime)
   if (next !== undefined) record.nextTestTime = next
   const failed = toDate(breaker.lastFailureTime)

@@ -7,7 +7,7 @@ import {
   type OptionCheck,
 } from '@holdfast/records'
 import { type BreakerEventFilter, checkJournalFilter, type Page } from '@holdfast/store'
-import { type CircuitBreaker, HoldfastError } from 'holdfast'
+import { type CircuitBreaker, HoldfastError, type TripOptions } from 'holdfast'
 import type { BreakerFilter, BreakerService } from '../api-types.js'
 import { parseActor } from '../call-options.js'
 import { breakerId, parseBreakerId, proxyIdOf } from './breaker-id.js'
@@ -98,8 +98,11 @@ export class Breakers implements BreakerService {
     return this.changeState(id, actor, 'breaker.reset', (breaker) => breaker.reset())
   }
 
-  async trip(id: string, actor?: Actor): Promise<CircuitBreakerState> {
-    return this.changeState(id, actor, 'breaker.trip', (breaker) => breaker.trip())
+  async trip(id: string, options?: Actor & TripOptions): Promise<CircuitBreakerState> {
+    const { duration } = options ?? {}
+    return this.changeState(id, options, 'breaker.trip', (breaker) =>
+      breaker.trip(duration === undefined ? {} : { duration }),
+    )
   }
 
   async events(filter?: BreakerEventFilter): Promise<Page<CircuitBreakerEvent>> {
@@ -129,7 +132,11 @@ export class Breakers implements BreakerService {
     const after = found.state()
     // Tripping an open breaker again changes its end but not its state, so no event saves it.
     this.saveChanged()
-    await this.runtime.audit(by, action, id, { before: { state: before }, after: { state: after.state } })
+    const until = after.nextTestTime?.toISOString()
+    await this.runtime.audit(by, action, id, {
+      before: { state: before },
+      after: { state: after.state, ...(until !== undefined && { next_test_time: until }) },
+    })
     return after
   }
 

@@ -3,9 +3,31 @@ import { z } from '@hono/zod-openapi'
 import { ApiError } from '../http/api-error.js'
 import { paginate } from '../http/page.js'
 import type { Routes } from './routes.js'
-import { hoursParam, idParam, optionalWord, pagingParams, reasonBody, recordSchemas } from './schemas.js'
+import {
+  hoursParam,
+  idParam,
+  optionalWord,
+  pagingParams,
+  reasonBody,
+  reasonField,
+  recordSchemas,
+} from './schemas.js'
+
+/** The longest duration of a trip: 365 days. */
+const MAX_TRIP_SECONDS = 365 * 86_400
 
 const HOUR_MS = 3_600_000
+
+/** The body of a trip. JSON has no Infinity, so it is a string. */
+const tripBody = z
+  .strictObject({
+    duration: z
+      .union([z.number().positive().max(MAX_TRIP_SECONDS), z.literal('Infinity')])
+      .optional()
+      .describe('How long the breaker stays open, in seconds; the string Infinity until it is reset.'),
+    reason: reasonField,
+  })
+  .meta({ id: 'Trip' })
 
 /** The routes of circuit breakers: states, changes of state, reset and trip. */
 export function addBreakerRoutes({ hf, operation, settings }: Routes): void {
@@ -107,21 +129,44 @@ export function addBreakerRoutes({ hf, operation, settings }: Routes): void {
     async ({ params }) => ({ body: breakerCodec.encode(await findBreaker(params.id)) }),
   )
 
-  for (const act of ['reset', 'trip'] as const)
-    operation(
-      {
-        ...one,
-        method: 'post',
-        path: `/circuit-breakers/{id}/${act}`,
-        id: act === 'reset' ? 'resetCircuitBreaker' : 'tripCircuitBreaker',
-        role: 'operator',
-        summary: act === 'reset' ? 'Closes a breaker and clears its failures' : 'Opens a breaker',
-        optionalBody: reasonBody,
-        answers: { 200: { description: 'The breaker after the change', schema: recordSchemas.breaker } },
-      },
-      async ({ params, by }) => {
-        await findBreaker(params.id)
-        return { body: breakerCodec.encode(await hf.breakers[act](params.id, by)) }
-      },
-    )
+  const changed = { 200: { description: 'The breaker after the change', schema: recordSchemas.breaker } }
+
+  operation(
+    {
+      ...one,
+      method: 'post',
+      path: '/circuit-breakers/{id}/reset',
+      id: 'resetCircuitBreaker',
+      role: 'operator',
+      summary: 'Closes a breaker and clears its failures',
+      optionalBody: reasonBody,
+      answers: changed,
+    },
+    async ({ params, by }) => {
+      await findBreaker(params.id)
+      return { body: breakerCodec.encode(await hf.breakers.reset(params.id, by)) }
+    },
+  )
+
+  operation(
+    {
+      ...one,
+      method: 'post',
+      path: '/circuit-breakers/{id}/trip',
+      id: 'tripCircuitBreaker',
+      role: 'operator',
+      summary: 'Opens a breaker for a duration, or until it is reset',
+      description:
+        'Without `duration` the breaker stays open for its open duration. Then the next call is a probe. ' +
+        'Requires the role operator.',
+      optionalBody: tripBody,
+      answers: changed,
+    },
+    async ({ params, body, by }) => {
+      await findBreaker(params.id)
+      const duration = body?.duration
+      const trip = duration === undefined ? by : { ...by, duration: Number(duration) * 1000 }
+      return { body: breakerCodec.encode(await hf.breakers.trip(params.id, trip)) }
+    },
+  )
 }

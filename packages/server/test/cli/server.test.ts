@@ -36,6 +36,18 @@ const fail = async (hf: Holdfast, payload?: unknown) =>
     .catch(() => {})
 
 describe('a command with --url', () => {
+  it('trips a breaker for a duration or until it is reset', async () => {
+    const { world, url, hf } = await running()
+    const trip = (...more: string[]) =>
+      world.run(['breakers', 'trip', 'service:notion', '--url', url, ...more])
+    await trip('--for', '10m')
+    expect(await hf.breakers.get('service:notion')).toMatchObject({ state: 'open', tripDuration: 600_000 })
+    await trip('--for', 'reset')
+    expect(await hf.breakers.get('service:notion')).toMatchObject({ tripDuration: 365 * 86_400_000 })
+    const refused = await trip('--for', 'soon')
+    expect([refused.code, refused.err]).toEqual([EXIT_CODES.usage, expect.stringContaining('such as 90s')])
+  })
+
   it('lists, resets and trips breakers', async () => {
     const { world, url } = await running()
     const trip = await world.run(['breakers', 'trip', 'service:notion', '--url', url, '--reason', 'a drill'])

@@ -108,3 +108,22 @@ test.each([
   expect(answer.status).toBe(status)
   if (status === 400) expect(answer.body.message).toMatch(/\w+/)
 })
+
+test('a breaker is tripped for a duration or until it is reset', async () => {
+  const { ask } = await open()
+  const trip = (body: object) => ask('POST', '/api/v1/circuit-breakers/service%3Anotion/trip', { body })
+  expect(await trip({ duration: 600, reason: 'maintenance' })).toMatchObject({
+    status: 200,
+    body: { state: 'open', next_test_time: '2026-01-29T12:10:00.000Z', trip_duration: 600 },
+  })
+  expect(await trip({ duration: 'Infinity' })).toMatchObject({
+    body: { state: 'open', next_test_time: '2027-01-29T12:00:00.000Z' },
+  })
+  expect((await trip({})).body).not.toHaveProperty('trip_duration')
+  for (const duration of [0, -1, '10m', null])
+    expect(await trip({ duration })).toMatchObject({ status: 400, body: { details: [{ path: 'duration' }] } })
+  expect((await ask('GET', '/api/v1/audit?target=service%3Anotion')).body.items.at(-1)).toMatchObject({
+    action: 'breaker.trip',
+    reason: 'maintenance',
+  })
+})

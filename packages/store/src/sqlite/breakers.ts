@@ -35,7 +35,7 @@ const failureTimes = (window: readonly number[]): number[] =>
     .filter((_, i) => i % 4 === 0 && (window[i + 2] as number) > 0)
     .map((time) => Math.round(time * 1e3) / 1e6)
 
-/** The columns of a snapshot, in the order of the table. The last three have what the columns for other programs cannot represent. */
+/** The columns of a snapshot, in the order of the table. The last four have what the columns for other programs cannot represent. */
 function toColumns({ snapshot, createdAt, updatedAt, settings }: StoredBreaker): Record<string, SqliteValue> {
   const { lastStateChange, windowType } = snapshot
   return {
@@ -62,6 +62,7 @@ function toColumns({ snapshot, createdAt, updatedAt, settings }: StoredBreaker):
     window_json: JSON.stringify(convertWindowTimes(snapshot.failureWindow, (time) => time / 1000)),
     open_duration: toSeconds(snapshot.openDuration),
     unchanged: Number(lastStateChange === undefined),
+    trip_duration: toSeconds(snapshot.tripDuration),
   }
 }
 
@@ -81,6 +82,7 @@ function fromRow(row: SqliteRow): StoredBreaker {
     successCount: row.success_count,
     openedInARow: row.opened_in_a_row,
     openDuration: toMs(row.open_duration ?? row.timeout_duration),
+    tripDuration: toMs(row.trip_duration),
     epoch: row.epoch,
     nextTestTime: toMs(row.next_test_time),
     lastFailureTime: toMs(row.last_failure_time),

@@ -26,6 +26,12 @@ export interface BreakersOptions {
   interval: number
 }
 
+export interface ChangeOptions {
+  reason?: string
+  /** The duration of a trip in seconds. */
+  for?: number | 'Infinity'
+}
+
 interface FoundBreakers {
   items: readonly ShownBreaker[]
   hasMore: boolean
@@ -117,18 +123,16 @@ export async function changeBreaker(
   context: CommandContext,
   action: 'reset' | 'trip',
   id: string,
-  { reason }: { reason?: string },
+  { reason, for: duration }: ChangeOptions,
 ): Promise<void> {
   const options = { liveReason: `breakers ${action} changes a breaker of a running process` }
   await withApi(context, options, async (api) => {
     let changed: WireBreaker
     try {
-      changed = await requestJson(
-        api,
-        'POST',
-        `/circuit-breakers/${encodeURIComponent(id)}/${action}`,
-        reasonHeader(reason),
-      )
+      changed = await requestJson(api, 'POST', `/circuit-breakers/${encodeURIComponent(id)}/${action}`, {
+        ...reasonHeader(reason),
+        ...(duration !== undefined && { body: { duration } }),
+      })
     } catch (error) {
       if (!(error instanceof CommandFailure) || error.code !== 'NOT_FOUND') throw error
       throw new CommandFailure(EXIT_CODES.failure, `breaker ${id} not found`, {

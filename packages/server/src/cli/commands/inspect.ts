@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander'
-import type { BreakersOptions } from '../actions/breakers.js'
+import type { BreakersOptions, ChangeOptions } from '../actions/breakers.js'
 import type { SessionsOptions } from '../actions/sessions.js'
 import type { TailOptions } from '../actions/tail.js'
-import { limitOption, parsePositiveNumber, reasonOption, repeatable } from './options.js'
+import { limitOption, parsePositiveNumber, parseTripDuration, reasonOption, repeatable } from './options.js'
 import { addExamples, type RunAction, withExamples } from './run-action.js'
 
 /** Adds the commands that show breakers, sessions, events and nodes. */
@@ -31,20 +31,37 @@ export function addInspect(root: Command, runAction: RunAction): void {
     'holdfast breakers --state open --json',
     'holdfast breakers reset service:notion --reason "the service is available again"',
   )
-  for (const verb of ['reset', 'trip'] as const)
-    breakers
-      .command(verb)
-      .description(verb === 'reset' ? 'close a breaker and clear its failures' : 'open a breaker')
-      .argument('<id>', 'the id of the breaker: policy:ID, service:NAME or pool:POOL:MEMBER')
-      .addOption(reasonOption())
-      .action((id: string, options: { reason?: string }) =>
-        runAction(async (context) => (await load()).changeBreaker(context, verb, id, options)),
-      )
+  const idHelp = 'the id of the breaker: policy:ID, service:NAME or pool:POOL:MEMBER'
+  breakers
+    .command('reset')
+    .description('close a breaker and clear its failures')
+    .argument('<id>', idHelp)
+    .addOption(reasonOption())
+    .action((id: string, options: ChangeOptions) =>
+      runAction(async (context) => (await load()).changeBreaker(context, 'reset', id, options)),
+    )
+  breakers
+    .command('trip')
+    .description('open a breaker for its open duration, for a duration or until it is reset')
+    .argument('<id>', idHelp)
+    .addOption(
+      new Option(
+        '--for <duration>',
+        'how long it stays open: 90s, 10m, 2h, 1d, or reset for until it is reset',
+      ).argParser(parseTripDuration),
+    )
+    .addOption(reasonOption())
+    .action((id: string, options: ChangeOptions) =>
+      runAction(async (context) => (await load()).changeBreaker(context, 'trip', id, options)),
+    )
   addExamples(breakers, {
     reset: [
       'holdfast breakers reset service:notion --url http://127.0.0.1:8000 --reason "the service is available again"',
     ],
-    trip: ['holdfast breakers trip pool:proxies:p1 --url http://127.0.0.1:8000'],
+    trip: [
+      'holdfast breakers trip pool:proxies:p1 --url http://127.0.0.1:8000',
+      'holdfast breakers trip service:notion --for 30m --reason "maintenance"',
+    ],
   })
   const sessions = root
     .command('sessions')

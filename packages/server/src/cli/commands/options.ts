@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander'
+import { parseDuration } from 'holdfast/internal'
 
 /** Creates a parser of integers within bounds. */
 export const parseInteger =
@@ -18,6 +19,14 @@ export const parsePositiveNumber = (text: string): number => {
   const value = Number(text)
   if (text.trim() !== '' && value > 0 && Number.isFinite(value)) return value
   throw new InvalidArgumentError('Expected a number above 0.')
+}
+
+/** Parses the duration of a trip: seconds, or `Infinity` for `reset`. */
+export const parseTripDuration = (text: string): number | 'Infinity' => {
+  if (text === 'reset') return 'Infinity'
+  const ms = parseDuration(text)
+  if (ms > 0) return ms / 1000
+  throw new InvalidArgumentError('Expected a duration such as 90s, 10m, 2h or 1d, or reset.')
 }
 
 /** Creates an option that can be given several times. */

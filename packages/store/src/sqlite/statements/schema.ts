@@ -94,8 +94,13 @@ const MIGRATION_3 = `
   ALTER TABLE circuit_breaker_states ADD COLUMN unchanged INTEGER;
 `
 
+/** Version 4: the duration for which a breaker was tripped. */
+const MIGRATION_4 = `
+  ALTER TABLE circuit_breaker_states ADD COLUMN trip_duration REAL;
+`
+
 /** The migrations from each version to the next. The list is append-only, because a file can have any version. */
-export const MIGRATIONS: readonly string[] = [MIGRATION_1, MIGRATION_2, MIGRATION_3]
+export const MIGRATIONS: readonly string[] = [MIGRATION_1, MIGRATION_2, MIGRATION_3, MIGRATION_4]
 
 export const COUNT_SCHEMA_OBJECTS = 'SELECT count(*) AS n FROM sqlite_schema'
 
