@@ -17,6 +17,7 @@ const VIEWS = [
   ['/errors?operation=gemini', 'Context'],
   ['/audit', 'the provider asked for it'],
   ['/nodes', 'this node'],
+  ['/tokens', 'No tokens'],
   ['/settings', '"version"'],
 ] as const
 

@@ -19,11 +19,13 @@ import type {
 
 export type {
   WireConfigDifference,
+  WireCreatedToken,
   WireFleet,
   WireJob,
   WireMember,
   WireNode,
   WirePool,
+  WireToken,
   WireValidation,
 } from '@holdfast/server/internal'
 

@@ -1,4 +1,5 @@
 import type { WireErrorRecord } from '../api/types.js'
+import { formatInline } from '../format.js'
 
 /** How long an alert fires after it was raised for the last time. */
 export const FIRING_MS = 15 * 60_000
@@ -22,7 +23,7 @@ export function groupAlerts(errors: readonly WireErrorRecord[], now: number): Fi
   for (const { context, kind, message, timestamp, session_id } of errors) {
     const at = Date.parse(timestamp)
     if (at <= now - FIRING_MS) continue
-    const operation = String(context['operation'] ?? '')
+    const operation = formatInline(context['operation'])
     const key = `${operation} ${kind}`
     const known = groups.get(key)
     const sessionId = session_id ?? undefined

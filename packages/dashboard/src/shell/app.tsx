@@ -1,7 +1,7 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { recoveries } from '../api/connection.js'
-import { access, loadAccess, signOut } from '../api/role.js'
+import { access, hasRole, loadAccess, signOut } from '../api/role.js'
 import { signInCount, signInState } from '../api/sign-in.js'
 import { page } from '../browser.js'
 import { EmptyState } from '../components/basics.js'
@@ -52,7 +52,7 @@ function Menu({ path, openBreakers }: { path: string; openBreakers: number }) {
         Holdfast
       </a>
       <ul ref={list}>
-        {PAGES.map((entry) => (
+        {PAGES.filter(({ role }) => role === undefined || hasRole(role)).map((entry) => (
           <li key={entry.path}>
             <a
               href={urlFor(entry.path, rangeQueryOf(route.value.query))}

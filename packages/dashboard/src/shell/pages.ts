@@ -1,3 +1,4 @@
+import type { Role } from '@holdfast/server/internal'
 import type { ComponentType } from 'preact'
 import { Breakers } from '../pages/breakers/breakers.js'
 import { DeadLetters } from '../pages/dead-letters/dead-letters.js'
@@ -10,11 +11,14 @@ import { Audit } from '../pages/records/audit.js'
 import { Errors } from '../pages/records/errors.js'
 import { Sessions } from '../pages/sessions/sessions.js'
 import { Settings } from '../pages/settings/settings.js'
+import { Tokens } from '../pages/tokens/tokens.js'
 
 export interface PageDefinition {
   readonly path: string
   readonly title: string
   readonly Body: ComponentType
+  /** The role without which the menu does not show the page. */
+  readonly role?: Role
 }
 
 /** All pages in the order of the menu. */
@@ -29,5 +33,6 @@ export const PAGES: readonly PageDefinition[] = [
   { path: '/errors', title: 'Errors', Body: Errors },
   { path: '/audit', title: 'Audit', Body: Audit },
   { path: '/nodes', title: 'Nodes', Body: Nodes },
+  { path: '/tokens', title: 'Tokens', Body: Tokens, role: 'admin' },
   { path: '/settings', title: 'Settings', Body: Settings },
 ]

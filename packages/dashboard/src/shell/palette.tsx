@@ -1,6 +1,6 @@
 import { signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { access, signOut } from '../api/role.js'
+import { access, hasRole, signOut } from '../api/role.js'
 import { useQuery } from '../api/use-query.js'
 import { clock, page } from '../browser.js'
 import { truncateMiddle } from '../format.js'
@@ -43,7 +43,11 @@ interface Command {
 }
 
 const pageCommands = (): Command[] =>
-  PAGES.map(({ title, path }) => ({ type: 'Page', name: title, run: () => navigate(path) }))
+  PAGES.filter(({ role }) => role === undefined || hasRole(role)).map(({ title, path }) => ({
+    type: 'Page',
+    name: title,
+    run: () => navigate(path),
+  }))
 
 function settingCommands(): Command[] {
   const commands: Command[] = [

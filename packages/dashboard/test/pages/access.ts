@@ -128,3 +128,51 @@ inBrowser('access to the dashboard', () => {
     await asked
   })
 })
+
+inBrowser('the tokens page', () => {
+  it('creates a token whose secret is shown once, and revokes it', async () => {
+    const { page, house } = await openTab('/tokens', { tokens: true, quiet: true, context: {} })
+    await signIn(page, house.tokens.admin)
+    await page.getByRole('row', { name: /the-viewer/ }).waitFor()
+    await page.getByLabel('Name').fill('grafana')
+    await page.getByLabel('Role').selectOption('operator')
+    await page.getByRole('button', { name: 'Create token' }).click()
+    await confirm(page, 'Create', 'a wall display')
+    const shown = page.getByRole('region', { name: 'Token grafana' }).locator('code')
+    const token = (await shown.textContent()) ?? ''
+    expect(token).toMatch(/^hft_/)
+    const ask = () => fetch(`${house.url}/api/v1/access`, { headers: { authorization: `Bearer ${token}` } })
+    expect(await (await ask()).json()).toMatchObject({ name: 'grafana', role: 'operator' })
+    await page.reload()
+    await page.getByRole('row', { name: /grafana/ }).waitFor()
+    expect(await page.content()).not.toContain('hft_')
+    await page.getByRole('button', { name: 'Revoke grafana' }).click()
+    await confirm(page, 'Revoke', 'it leaked')
+    await page.getByRole('row', { name: /grafana/ }).waitFor({ state: 'detached' })
+    expect((await ask()).status).toBe(401)
+    const { items } = await house.hf.audit.list({ target: 'grafana' })
+    expect(items.map(({ action, actor, reason }) => [action, actor, reason])).toEqual([
+      ['token.revoke', 'the-admin', 'it leaked'],
+      ['token.create', 'the-admin', 'a wall display'],
+    ])
+  })
+
+  it('signs in with the first token, so that its secret can be copied', async () => {
+    const { page } = await openTab('/tokens', { quiet: true, context: {} })
+    await page.getByText('No tokens').waitFor()
+    await page.getByLabel('Name').fill('ann')
+    await page.getByRole('button', { name: 'Create token' }).click()
+    await confirm(page, 'Create')
+    await page.getByRole('region', { name: 'Token ann' }).getByText(/^hft_/).waitFor()
+    await page.getByRole('row', { name: /ann admin/ }).waitFor()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  })
+
+  it('is not in the menu of other roles', async () => {
+    const { page, house } = await openTab('/tokens', { tokens: true, quiet: true, context: {} })
+    await signIn(page, house.tokens.operator)
+    await page.getByText('Only callers with the role admin can see tokens.').waitFor()
+    expect(await page.getByRole('link', { name: 'Tokens' }).count()).toBe(0)
+  })
+})

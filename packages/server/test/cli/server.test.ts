@@ -124,6 +124,30 @@ describe('a command with --url', () => {
     expect(reset.err + viewer.out).not.toContain(token)
   })
 
+  it('creates, lists and revokes tokens with the token of an admin', async () => {
+    const { hf, world, url } = await running()
+    const { token } = await createToken(hf, { name: 'ann', role: 'admin' })
+    const run = (...argv: string[]) => world.run([...argv, '--url', url], { env: { HOLDFAST_TOKEN: token } })
+    const made = await run('token', 'create', 'grafana', '--reason', 'graphs → wall')
+    expect(made.out).toMatch(/^hft_[\w-]{43}\n$/)
+    const list = await run('token', 'list', '--json')
+    expect(list.json.items).toMatchObject([
+      { name: 'ann', role: 'admin' },
+      { name: 'grafana', role: 'viewer' },
+    ])
+    expect(list.out).not.toContain(made.out.trim())
+    expect((await run('token', 'revoke', 'grafana')).out).toBe('token grafana revoked\n')
+    const missing = await run('token', 'revoke', 'grafana')
+    expect([missing.code, missing.err]).toEqual([EXIT_CODES.failure, expect.stringContaining('not found')])
+    const { items } = await hf.audit.list({ target: 'grafana' })
+    expect(items).toMatchObject([
+      { action: 'token.revoke', actor: 'ann' },
+      { action: 'token.create', actor: 'ann', reason: 'graphs → wall' },
+    ])
+    const viewer = await world.run(['token', 'list', '--url', url, '--token', 'hft_wrong'])
+    expect(viewer.code).toBe(EXIT_CODES.denied)
+  })
+
   it('lists sessions and shows one with its attempts', async () => {
     const { hf, world, url } = await running()
     await fail(hf)

@@ -1,10 +1,12 @@
 import type { Holdfast } from '@holdfast/runtime'
 import { createToken, listTokens, revokeToken } from '../../auth/tokens.js'
 import type { Role } from '../../roles.js'
+import type { WireCreatedToken, WireToken } from '../../routes/tokens.js'
 import { currentActor } from '../backends/actor.js'
+import { reasonHeader, requestJson, withApi } from '../backends/api.js'
 import { openRuntime } from '../backends/local.js'
-import type { CommandContext } from '../context/context.js'
-import { CommandFailure, createUsageError, EXIT_CODES } from '../context/exit.js'
+import { type CommandContext, serverUrl } from '../context/context.js'
+import { CommandFailure, EXIT_CODES } from '../context/exit.js'
 import { printJson, printList } from '../output/print.js'
 import { formatRelativeTime } from '../output/text.js'
 
@@ -14,17 +16,55 @@ async function withStore<T>(
   canWrite: boolean,
   work: (hf: Holdfast) => Promise<T>,
 ): Promise<T> {
-  if (context.globalOptions.url !== undefined)
-    throw createUsageError(
-      'token: expected no --url',
-      'tokens are created in the store: run the command on its machine, with --config FILE',
-    )
   const hf = await openRuntime(context, { canWrite })
   try {
     return await work(hf)
   } finally {
     await hf.close()
   }
+}
+
+/** Creates a token through the server at `--url`, or in the store. */
+function create(
+  context: CommandContext,
+  options: { name: string; role: Role; reason: string | undefined },
+): Promise<WireCreatedToken> {
+  const { name, role, reason } = options
+  if (serverUrl(context) !== undefined)
+    return withApi(context, {}, (api) =>
+      requestJson(api, 'POST', '/tokens', { body: { name, role }, ...reasonHeader(reason) }),
+    )
+  return withStore(context, true, async (hf) => {
+    const { token, createdAt } = await createToken(hf, { name, role, by: currentActor(), reason })
+    return { token, name, role, created_at: createdAt.toISOString() }
+  })
+}
+
+async function list(context: CommandContext): Promise<readonly WireToken[]> {
+  if (serverUrl(context) !== undefined)
+    return withApi(
+      context,
+      {},
+      async (api) => (await requestJson<{ items: WireToken[] }>(api, 'GET', '/tokens')).items,
+    )
+  const tokens = await withStore(context, false, (hf) => listTokens(hf))
+  return tokens.map(({ name, role, createdAt }) => ({ name, role, created_at: createdAt.toISOString() }))
+}
+
+/** Revokes a token. @throws CommandFailure NOT_FOUND */
+async function revoke(context: CommandContext, name: string, reason: string | undefined): Promise<void> {
+  if (serverUrl(context) !== undefined)
+    return withApi(context, {}, (api) =>
+      requestJson(api, 'DELETE', `/tokens/${encodeURIComponent(name)}`, reasonHeader(reason)),
+    )
+  const isRevoked = await withStore(context, true, (hf) =>
+    revokeToken(hf, name, { by: currentActor(), reason }),
+  )
+  if (!isRevoked)
+    throw new CommandFailure(EXIT_CODES.failure, `token ${name} not found`, {
+      code: 'NOT_FOUND',
+      hint: 'holdfast token list shows all tokens',
+    })
 }
 
 /** `token create NAME --role ROLE`: creates a token. It is printed once and stored as a hash. */
@@ -34,16 +74,8 @@ export async function createTokenCommand(
   { role, reason }: { role: Role; reason?: string },
 ): Promise<void> {
   const { io, globalOptions } = context
-  const created = await withStore(context, true, (hf) =>
-    createToken(hf, { name, role, by: currentActor(), reason }),
-  )
-  if (globalOptions.json)
-    return printJson(context, {
-      token: created.token,
-      name,
-      role,
-      created_at: created.createdAt.toISOString(),
-    })
+  const created = await create(context, { name, role, reason })
+  if (globalOptions.json) return printJson(context, created)
   io.out(`${created.token}\n`)
   io.err(
     `The token is not shown again. ${name} has the role ${role}. From now on every request requires a token.\n`,
@@ -52,9 +84,8 @@ export async function createTokenCommand(
 
 /** `token list`: lists all tokens. */
 export async function listTokensCommand(context: CommandContext): Promise<void> {
-  const tokens = await withStore(context, false, (hf) => listTokens(hf))
   printList(context, {
-    items: tokens.map(({ name, role, createdAt }) => ({ name, role, created_at: createdAt.toISOString() })),
+    items: await list(context),
     head: ['name', 'role', 'created'],
     row: (token) => [token.name, token.role, formatRelativeTime(token.created_at, context.io.clock.wall())],
     emptyMessage: 'no tokens found: the server accepts requests from this machine only',
@@ -67,14 +98,7 @@ export async function revokeTokenCommand(
   name: string,
   { reason }: { reason?: string },
 ): Promise<void> {
-  const isRevoked = await withStore(context, true, (hf) =>
-    revokeToken(hf, name, { by: currentActor(), reason }),
-  )
-  if (!isRevoked)
-    throw new CommandFailure(EXIT_CODES.failure, `token ${name} not found`, {
-      code: 'NOT_FOUND',
-      hint: 'holdfast token list shows all tokens',
-    })
+  await revoke(context, name, reason)
   if (context.globalOptions.json) printJson(context, { name, revoked: true })
   else context.io.out(`token ${name} revoked\n`)
 }
