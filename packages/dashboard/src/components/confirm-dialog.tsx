@@ -12,6 +12,8 @@ export interface ConfirmRequest {
   isDangerous?: boolean
   /** Whether the dialog has a field for the reason in the audit trail. @defaultValue true */
   needsReason?: boolean
+  /** Whether the action is possible while the server cannot be reached. @defaultValue false */
+  isLocal?: boolean
   run(reason: string): Promise<unknown>
 }
 
@@ -37,6 +39,7 @@ function ConfirmForm({ request, number }: { request: ConfirmRequest; number: num
   const reason = useSignal('')
   const errorText = useSignal('')
   const isBusy = useSignal(false)
+  const isBlocked = request.isLocal !== true && isOffline.value
 
   useEffect(() => {
     const before = globalThis.document.activeElement
@@ -88,7 +91,7 @@ function ConfirmForm({ request, number }: { request: ConfirmRequest; number: num
               {errorText.value}
             </p>
           )}
-          {isOffline.value && <p class="hint">The server cannot be reached. Nothing is sent until it is.</p>}
+          {isBlocked && <p class="hint">The server cannot be reached. Nothing is sent until it is.</p>}
           <footer class="actions">
             <button type="button" class="secondary" onClick={close}>
               Cancel
@@ -97,7 +100,7 @@ function ConfirmForm({ request, number }: { request: ConfirmRequest; number: num
               type="submit"
               class={request.isDangerous === true ? 'danger' : ''}
               aria-busy={isBusy.value}
-              disabled={isBusy.value || isOffline.value}
+              disabled={isBusy.value || isBlocked}
             >
               {request.action}
             </button>

@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { ApiClientError, callApi, sendRequest } from '../../api/client.js'
 import { hasRole } from '../../api/role.js'
 import type { WirePolicy } from '../../api/types.js'
+import { ActionButton } from '../../components/action-button.js'
 import { PageHead, Panel } from '../../components/basics.js'
 import { confirm } from '../../components/confirm-dialog.js'
 import { toast } from '../../components/toast.js'
@@ -180,7 +181,7 @@ export function PolicyForm(props: {
       <PageHead title={creation === undefined ? id : 'Create policy'}>
         {isAdmin && (
           <>
-            <button
+            <ActionButton
               type="submit"
               disabled={
                 problems.size > 0 ||
@@ -188,7 +189,7 @@ export function PolicyForm(props: {
               }
             >
               {creation === undefined ? 'Save' : 'Create policy'}
-            </button>
+            </ActionButton>
             <button
               type="button"
               class="secondary"
@@ -204,9 +205,9 @@ export function PolicyForm(props: {
                 <a role="button" class="secondary" href={urlFor('/policies', { fresh: 'true', source: id })}>
                   Duplicate
                 </a>
-                <button type="button" class="danger" onClick={remove}>
+                <ActionButton type="button" class="danger" onClick={remove}>
                   Delete
-                </button>
+                </ActionButton>
               </>
             )}
           </>

@@ -28,6 +28,7 @@ export function useUnsavedWarning(hasChanges: boolean, name: string): void {
         action: 'Discard changes',
         isDangerous: true,
         needsReason: false,
+        isLocal: true,
         async run() {
           release()
           navigate(to)

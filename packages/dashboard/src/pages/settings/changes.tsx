@@ -4,6 +4,7 @@ import { callApi, getJson } from '../../api/client.js'
 import { hasRole } from '../../api/role.js'
 import type { WireConfigVersion, WirePage } from '../../api/types.js'
 import { useQuery } from '../../api/use-query.js'
+import { ActionButton } from '../../components/action-button.js'
 import { EmptyState, NoValue, Panel, QueryView, Table, Time } from '../../components/basics.js'
 import { confirm } from '../../components/confirm-dialog.js'
 import { toast } from '../../components/toast.js'
@@ -56,7 +57,7 @@ export function ConfigChanges({ onChange }: { onChange: () => void }) {
       actions={
         isAdmin && (
           <>
-            <button
+            <ActionButton
               type="button"
               class="small secondary"
               onClick={() =>
@@ -69,8 +70,8 @@ export function ConfigChanges({ onChange }: { onChange: () => void }) {
               }
             >
               Reload file
-            </button>
-            <button
+            </ActionButton>
+            <ActionButton
               type="button"
               class="small secondary"
               onClick={() =>
@@ -86,7 +87,7 @@ export function ConfigChanges({ onChange }: { onChange: () => void }) {
               }
             >
               Discard all live changes
-            </button>
+            </ActionButton>
           </>
         )
       }
@@ -119,7 +120,7 @@ export function ConfigChanges({ onChange }: { onChange: () => void }) {
                   {isAdmin && (
                     <td>
                       {index > 0 && (
-                        <button
+                        <ActionButton
                           type="button"
                           class="small secondary"
                           aria-label={`Roll back to version ${version}`}
@@ -140,7 +141,7 @@ export function ConfigChanges({ onChange }: { onChange: () => void }) {
                           }
                         >
                           Roll back
-                        </button>
+                        </ActionButton>
                       )}
                     </td>
                   )}
