@@ -1,7 +1,7 @@
 import type { DeadLetter } from '@holdfast/records'
 import { asCompleted, asSettled, isLeased, leaseStateOf, viewAt, withLease } from './dead-letter-rules.js'
 import { isSamePayload } from './payload.js'
-import type { Added, Edited, Leased, Settlement } from './store.js'
+import type { Added, DeadLetterStore, Edited, Leased, Settlement } from './store.js'
 
 /** A stored entry with the owner of its lease. */
 interface OwnedEntry {
@@ -86,40 +86,23 @@ const decideEdit =
     return { result: { result: 'edited', entry: viewAt(entry, now.getTime()) }, entry, owner: stored.owner }
   }
 
+/** Changes an entry by a decision about its stored state, and returns the result of the decision. */
+type ChangeEntry = <R>(id: string, decide: DecideChange<R>) => Promise<R>
+
+/** The methods of a queue that change one entry. */
+type EntryChanges = Pick<DeadLetterStore, 'lease' | 'renew' | 'settle' | 'complete' | 'request' | 'edit'>
+
 /**
- * The methods of a queue that change one entry. A backend implements how an entry is read and replaced, and nothing else: the
- * decisions are the same in all of them.
+ * Creates the methods of a queue that change one entry. A backend supplies how an entry is read and replaced, and nothing else:
+ * the decisions are the same in all of them.
+ *
+ * @param endLease - `change` for the end of a lease, for a backend that remembers leased entries
  */
-export abstract class DeadLetterChanger {
-  /** Changes an entry by a decision about its stored state, and returns the result of the decision. */
-  protected abstract change<R>(id: string, decide: DecideChange<R>): Promise<R>
-
-  /** The same for the end of a lease, for a backend that remembers leased entries. */
-  protected endLease<R>(id: string, decide: DecideChange<R>): Promise<R> {
-    return this.change(id, decide)
-  }
-
-  lease(id: string, owner: string, until: Date, now: Date): Promise<Leased> {
-    return this.change(id, decideLease(owner, until, now))
-  }
-
-  renew(id: string, owner: string, until: Date, now: Date): Promise<boolean> {
-    return this.change(id, decideRenewal(owner, until, now))
-  }
-
-  settle(id: string, owner: string, settlement: Settlement): Promise<DeadLetter | undefined> {
-    return this.endLease(id, decideSettlement(owner, settlement))
-  }
-
-  complete(id: string, at: Date): Promise<DeadLetter | undefined> {
-    return this.change(id, decideCompletion(at))
-  }
-
-  request(id: string, at: Date): Promise<DeadLetter | undefined> {
-    return this.change(id, decideRequest(at))
-  }
-
-  edit(id: string, editedPayload: unknown, now: Date): Promise<Edited> {
-    return this.change(id, decideEdit(editedPayload, now))
-  }
-}
+export const createEntryChanges = (change: ChangeEntry, endLease: ChangeEntry = change): EntryChanges => ({
+  lease: (id, owner, until, now) => change(id, decideLease(owner, until, now)),
+  renew: (id, owner, until, now) => change(id, decideRenewal(owner, until, now)),
+  settle: (id, owner, settlement) => endLease(id, decideSettlement(owner, settlement)),
+  complete: (id, at) => change(id, decideCompletion(at)),
+  request: (id, at) => change(id, decideRequest(at)),
+  edit: (id, editedPayload, now) => change(id, decideEdit(editedPayload, now)),
+})

@@ -1,6 +1,6 @@
 import type { DeadLetter } from '@holdfast/records'
 import { encodeCursor, parsePaging } from '../cursor.js'
-import { DeadLetterChanger, type DecideChange, toDuplicate } from '../dead-letter-decisions.js'
+import { createEntryChanges, type DecideChange, toDuplicate } from '../dead-letter-decisions.js'
 import { toQuery } from '../dead-letter-index.js'
 import { isLeased, viewAt, withLease, withPayloads } from '../dead-letter-rules.js'
 import type { SortPosition } from '../sorted-list.js'
@@ -14,15 +14,21 @@ import { WriteTransaction } from './write-transaction.js'
 type TransactionWork = (transaction: WriteTransaction) => Promise<unknown>
 
 /** Dead letters with one file per entry, for any number of processes. */
-export class FilesDeadLetters extends DeadLetterChanger implements DeadLetterStore {
+export class FilesDeadLetters implements DeadLetterStore {
   private readonly entries: EntryFiles
   private readonly queue: SerialQueue<TransactionWork, unknown>
   private readonly disk: Disk
   private readonly lock: FairFileLock
   private readonly root: string
+  private readonly entryChanges = createEntryChanges((id, decide) => this.change(id, decide))
+  readonly lease = this.entryChanges.lease
+  readonly renew = this.entryChanges.renew
+  readonly settle = this.entryChanges.settle
+  readonly complete = this.entryChanges.complete
+  readonly request = this.entryChanges.request
+  readonly edit = this.entryChanges.edit
 
   constructor(disk: Disk, lock: FairFileLock, root: string, warn: (line: string) => void) {
-    super()
     this.disk = disk
     this.lock = lock
     this.root = root
@@ -124,7 +130,7 @@ export class FilesDeadLetters extends DeadLetterChanger implements DeadLetterSto
     return this.enqueue(async () => this.entries.index.count(toQuery(selector), now.getTime()))
   }
 
-  protected change<R>(id: string, decide: DecideChange<R>): Promise<R> {
+  private change<R>(id: string, decide: DecideChange<R>): Promise<R> {
     return this.enqueue(async (transaction) => {
       const found = await transaction.find(id)
       const { result, entry, owner } = decide(found && { entry: found.entry, owner: found.indexed.owner })

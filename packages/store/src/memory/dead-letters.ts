@@ -1,6 +1,6 @@
 import type { DeadLetter } from '@holdfast/records'
 import { encodeCursor, parsePaging } from '../cursor.js'
-import { DeadLetterChanger, type DecideChange, toDuplicate } from '../dead-letter-decisions.js'
+import { createEntryChanges, type DecideChange, toDuplicate } from '../dead-letter-decisions.js'
 import { DeadLetterIndex, type IndexEntry, toIndexEntry, toQuery } from '../dead-letter-index.js'
 import { isLeased, viewAt, withLease, withPayloads } from '../dead-letter-rules.js'
 import type { SortPosition } from '../sorted-list.js'
@@ -11,10 +11,17 @@ interface StoredEntry extends IndexEntry {
 }
 
 /** Dead letters in memory. They are lost when the process ends. */
-export class MemoryDeadLetters extends DeadLetterChanger implements DeadLetterStore {
+export class MemoryDeadLetters implements DeadLetterStore {
   private readonly index = new DeadLetterIndex<StoredEntry>()
   private readonly processed = new Set<string>()
   private addedCount = 0
+  private readonly entryChanges = createEntryChanges((id, decide) => this.change(id, decide))
+  readonly lease = this.entryChanges.lease
+  readonly renew = this.entryChanges.renew
+  readonly settle = this.entryChanges.settle
+  readonly complete = this.entryChanges.complete
+  readonly request = this.entryChanges.request
+  readonly edit = this.entryChanges.edit
 
   async add(entries: readonly DeadLetter[], limits: { maxEntries: number }): Promise<Added[]> {
     return entries.map((entry) => this.addOne(entry, limits.maxEntries))
@@ -61,7 +68,7 @@ export class MemoryDeadLetters extends DeadLetterChanger implements DeadLetterSt
     return this.index.count(toQuery(selector), now.getTime())
   }
 
-  protected async change<R>(id: string, decide: DecideChange<R>): Promise<R> {
+  private async change<R>(id: string, decide: DecideChange<R>): Promise<R> {
     const indexed = this.index.get(id)
     const { result, entry, owner } = decide(indexed)
     if (indexed !== undefined && entry !== undefined) this.put(entry, indexed.order, owner ?? undefined)

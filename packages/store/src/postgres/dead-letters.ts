@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { DeadLetter, DeadLetterStatus } from '@holdfast/records'
 import { encodeCursor, parsePaging } from '../cursor.js'
-import { DeadLetterChanger, type DecideChange } from '../dead-letter-decisions.js'
+import { createEntryChanges } from '../dead-letter-decisions.js'
 import { toQuery } from '../dead-letter-index.js'
 import { viewAt } from '../dead-letter-rules.js'
 import type { DeadLetterSelection } from '../dead-letter-selection.js'
@@ -26,14 +26,23 @@ import { deadLetterStatements, type RowPosition } from './statements/dead-letter
 const BATCH_SIZE = 200
 
 /** Dead letters in a table. Every change is a transaction that is durable when its promise resolves. */
-export class PostgresDeadLetters extends DeadLetterChanger implements Omit<DeadLetterStore, 'add'> {
+export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
   private readonly database: PostgresDatabase
   private readonly statements: ReturnType<typeof deadLetterStatements>
   private readonly inserts: DeadLetterInserts
   private readonly changes: DeadLetterChanges
+  private readonly entryChanges = createEntryChanges(
+    (id, decide) => this.changes.change(id, decide),
+    (id, decide) => this.changes.endLease(id, decide),
+  )
+  readonly lease = this.entryChanges.lease
+  readonly renew = this.entryChanges.renew
+  readonly settle = this.entryChanges.settle
+  readonly complete = this.entryChanges.complete
+  readonly request = this.entryChanges.request
+  readonly edit = this.entryChanges.edit
 
   constructor(database: PostgresDatabase) {
-    super()
     this.database = database
     this.statements = deadLetterStatements(database.table)
     this.inserts = new DeadLetterInserts(database)
@@ -91,14 +100,6 @@ export class PostgresDeadLetters extends DeadLetterChanger implements Omit<DeadL
     )
     for (const { status, n } of rows) counts[status] = Number(n)
     return counts
-  }
-
-  protected change<R>(id: string, decide: DecideChange<R>): Promise<R> {
-    return this.changes.change(id, decide)
-  }
-
-  protected override endLease<R>(id: string, decide: DecideChange<R>): Promise<R> {
-    return this.changes.endLease(id, decide)
   }
 
   async leaseNext(

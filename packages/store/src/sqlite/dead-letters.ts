@@ -1,6 +1,6 @@
 import type { DeadLetter, DeadLetterStatus } from '@holdfast/records'
 import { encodeCursor, parsePaging } from '../cursor.js'
-import { DeadLetterChanger, type DecideChange } from '../dead-letter-decisions.js'
+import { createEntryChanges, type DecideChange } from '../dead-letter-decisions.js'
 import { toQuery } from '../dead-letter-index.js'
 import { viewAt, withLease } from '../dead-letter-rules.js'
 import type { DeadLetterSelection } from '../dead-letter-selection.js'
@@ -30,12 +30,18 @@ import { nextMacrotask, type WriteQueue } from './write-queue.js'
 const BATCH_SIZE = 100
 
 /** Dead letters in a table. Every change is a transaction that is durable when its promise resolves. */
-export class SqliteDeadLetters extends DeadLetterChanger implements DeadLetterStore {
+export class SqliteDeadLetters implements DeadLetterStore {
   private readonly writes: WriteQueue
   private readonly inserts: DeadLetterInserts
+  private readonly entryChanges = createEntryChanges((id, decide) => this.change(id, decide))
+  readonly lease = this.entryChanges.lease
+  readonly renew = this.entryChanges.renew
+  readonly settle = this.entryChanges.settle
+  readonly complete = this.entryChanges.complete
+  readonly request = this.entryChanges.request
+  readonly edit = this.entryChanges.edit
 
   constructor(writes: WriteQueue) {
-    super()
     this.writes = writes
     this.inserts = new DeadLetterInserts(writes)
   }
@@ -86,7 +92,7 @@ export class SqliteDeadLetters extends DeadLetterChanger implements DeadLetterSt
     return this.writes.read(() => countEntries(this.writes.sql, toQuery(selector), now.getTime()))
   }
 
-  protected change<R>(id: string, decide: DecideChange<R>): Promise<R> {
+  private change<R>(id: string, decide: DecideChange<R>): Promise<R> {
     return this.writes.write(() => {
       const stored = this.findEntry(id)
       const { result, entry, owner } = decide(stored)
