@@ -1,9 +1,10 @@
 // Installs the packed packages into empty projects and follows the getting-started pages there. No network is used: npm
 // installs from a registry on this machine.
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { installEnvironment } from './install/environment.mjs'
 import { follow } from './install/follow.mjs'
 import { packAll } from './install/pack.mjs'
 import { startRegistry } from './install/registry.mjs'
@@ -23,17 +24,8 @@ const freePort = () =>
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-install-'))
 const registry = await startRegistry(packAll(folder), join(folder, 'tarballs'))
-const userconfig = join(folder, 'npmrc')
-writeFileSync(userconfig, 'audit=false\nfund=false\nupdate-notifier=false\n')
-const env = {
-  ...Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(npm_|HOLDFAST_|NODE_OPTIONS$)/i.test(name)),
-  ),
-  NO_COLOR: '1',
-  npm_config_registry: registry.url,
-  npm_config_userconfig: userconfig,
-  npm_config_cache: join(folder, 'cache'),
-}
+const env = installEnvironment(folder, registry.url)
+
 /** @param {string} page */
 async function followPage(page) {
   let text = readFileSync(join(root, page), 'utf8')

@@ -1,6 +1,5 @@
 // Writes the CommonJS form of a built package to `dist/cjs`: every file of `dist`, converted one by one, and a copy of the types.
-// Node.js itself loads the ECMAScript modules with `require` too (condition `module-sync`), so that a process has one copy. The
-// CommonJS files are for tools that cannot do that, such as Jest.
+// Sessions, errors and breakers work across both forms (src/shared-registry.ts of the core).
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { transform } from 'esbuild'

@@ -29,6 +29,7 @@ const steps = [
   { name: 'reference', command: ['node', 'scripts/reference.mjs'], needs: ['build'] },
   { name: 'package', command: ['node', 'scripts/check-package.mjs'], needs: ['build'] },
   { name: 'install', command: ['node', 'scripts/check-install.mjs'], needs: ['build'] },
+  { name: 'projects', command: ['node', 'scripts/check-projects.mjs'], needs: ['build'] },
   { name: 'published types', command: ['node', 'scripts/check-types.mjs'], needs: ['build'] },
   {
     name: 'published types, TypeScript 5.4',

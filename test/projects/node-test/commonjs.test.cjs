@@ -1,0 +1,35 @@
+const assert = require('node:assert/strict')
+const { test } = require('node:test')
+const commonJs = require('holdfast')
+const { Holdfast } = require('@holdfast/runtime')
+
+test('require loads the CommonJS files, import the ECMAScript modules', async () => {
+  assert.match(require.resolve('holdfast'), /dist\/cjs\/index\.js$/)
+  assert.notEqual((await import('holdfast')).guard, commonJs.guard)
+})
+
+test('sessions are found across both forms', async () => {
+  const esm = await import('holdfast')
+  const call = commonJs.guard({ retry: { maxAttempts: 2, backoffType: 'immediate' } })
+  const error = await call.run(() => Promise.reject(new Error('down'))).catch((thrown) => thrown)
+  assert.equal(esm.sessionOf(error).attempts.length, 2)
+})
+
+test('a guard of one form uses a breaker of the other', async () => {
+  const esm = await import('holdfast')
+  const breaker = new esm.CircuitBreaker({ id: 'shared' })
+  breaker.trip()
+  const rejection = await commonJs
+    .guard({ breaker })
+    .run(() => 1)
+    .catch((thrown) => thrown)
+  assert.ok(rejection instanceof esm.HoldfastError)
+  assert.equal(rejection.code, 'CIRCUIT_OPEN')
+})
+
+test('a runtime of one form runs a guard of the other', async () => {
+  const esm = await import('holdfast')
+  const hf = await Holdfast.open({ config: { version: '1.2.0', store: 'memory' } })
+  assert.equal(await hf.run('mail.send', () => esm.guard().run(() => 'sent')), 'sent')
+  await hf.close()
+})

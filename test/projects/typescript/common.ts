@@ -1,0 +1,13 @@
+import { startProxy } from '@holdfast/proxy'
+import { Holdfast } from '@holdfast/runtime'
+import { CircuitBreaker, guard, sessionOf } from 'holdfast'
+import { Retry } from 'holdfast/decorators'
+import { createFetch } from 'holdfast/http'
+import { openai } from 'holdfast/presets'
+import { withTransaction } from 'holdfast/sql'
+import { fakeClock } from 'holdfast/testing'
+import { resilience } from 'holdfast/undici'
+
+export const all = [Holdfast, startProxy, Retry, createFetch, openai, withTransaction, fakeClock, resilience]
+export const value: Promise<number> = guard({ breaker: new CircuitBreaker({ id: 'a' }) }).run(() => 1)
+export const attempts: number | undefined = sessionOf(new Error('x'))?.attempts.length

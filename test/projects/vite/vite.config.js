@@ -1,0 +1,1 @@
+export default { build: { ssr: 'app.js', outDir: 'out' } }
