@@ -65,6 +65,10 @@ export const TOPICS = {
     about: 'Transactions that are retried as a whole, and the classification of database errors.',
     topics: [topic('Transactions', ['core/src/sql/', 'core/src/classify/'], 'sql.md')],
   },
+  'holdfast/telemetry': {
+    about: 'Metrics and spans of a guard for OpenTelemetry.',
+    topics: [topic('Telemetry', 'core/src/telemetry/', 'telemetry.md')],
+  },
   'holdfast/testing': {
     about: 'A clock, random numbers and functions that tests control.',
     topics: [topic('Testing', 'core/src/testing/', 'testing.md')],
@@ -89,6 +93,8 @@ export const TOPICS = {
         ['runtime/src/sessions/', 'runtime/src/events/', ...SESSIONS],
         'records.md',
       ),
+      topic('Requests', 'runtime/src/http/', 'fetch.md'),
+      topic('Telemetry', 'runtime/src/telemetry/', 'telemetry.md'),
       topic('Metrics', ['runtime/src/metrics/', 'records/src/metrics'], 'metrics.md'),
       topic('Errors and audit', ['runtime/src/error-log/', 'records/src/errors'], 'error-records.md'),
       topic('Policies', 'records/src/policy', 'records.md'),
@@ -108,7 +114,7 @@ export const TOPICS = {
     topics: [
       topic('Server', ['server/src/serve/', 'server/src/'], 'server.md'),
       topic('Access', ['server/src/auth/', 'server/src/roles'], 'access.md'),
-      topic('Telemetry', 'server/src/telemetry/', 'telemetry.md'),
+      topic('Telemetry', 'runtime/src/telemetry/', 'telemetry.md'),
     ],
   },
   '@holdfast/proxy': {

@@ -62,4 +62,7 @@ export type {
 } from './pipeline/pipeline.js'
 export type { Step, StepContext, StepFallbackContext } from './pipeline/step.js'
 export { MemberTarget } from './pools/target.js'
+export { openTelemetry } from './telemetry/open.js'
+export { prometheus } from './telemetry/prometheus.js'
+export type { MetricsSource } from './telemetry/source.js'
 export { toWire, type Wire } from './wire.js'

@@ -1,9 +1,9 @@
 import { proxyMember } from '@holdfast/proxy'
+import { MEMBER_STATUSES } from '@holdfast/runtime/internal'
 import { z } from '@hono/zod-openapi'
 import { isHoldfastError, type Member, type Pool } from 'holdfast'
 import { ApiError } from '../http/api-error.js'
 import { paginate } from '../http/page.js'
-import { MEMBER_STATUSES } from '../member-status.js'
 import type { Routes } from './routes.js'
 import { idParam, pageSchema, pagingParams, reasonField } from './schemas.js'
 

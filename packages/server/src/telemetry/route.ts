@@ -1,11 +1,14 @@
+import {
+  EventCounters,
+  EXPOSITION_CONTENT_TYPE,
+  formatExposition,
+  readMetrics,
+} from '@holdfast/runtime/internal'
 import type { MiddlewareHandler } from 'hono'
 import type { App, Env } from '../http/env.js'
 import type { AppSettings } from '../options.js'
 import { COMMON_ERRORS, errorResponses } from '../routes/operation.js'
 import type { HoldfastLike } from '../runtime-api.js'
-import { EventCounters } from './event-counters.js'
-import { EXPOSITION_CONTENT_TYPE, formatExposition } from './exposition.js'
-import { readMetrics } from './read.js'
 
 /** Adds `/metrics` to an app. The function that it returns removes the listeners. */
 export function addMetrics(

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { METRICS } from '@holdfast/runtime/internal'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { METRICS } from '../../src/telemetry/metrics.js'
 
 const docs = (path: string) => new URL(`../../../../docs/${path}`, import.meta.url)
 const read = (path: string) => readFileSync(docs(path), 'utf8')
@@ -111,9 +111,9 @@ describe('the Grafana dashboard', () => {
   })
 })
 
-describe('the page on telemetry', () => {
+describe('the reference of metrics', () => {
   it('has every metric with its labels', () => {
-    const page = read('telemetry.md')
+    const page = read('reference/metrics.md')
     for (const [name, { type, labels }] of Object.entries(METRICS)) {
       const row = page.split('\n').find((line) => line.startsWith(`| \`${name}\``))
       expect(row, name).toBeDefined()

@@ -1,4 +1,5 @@
 import { Holdfast } from '@holdfast/runtime'
+import { connectOpenTelemetry } from '@holdfast/runtime/internal'
 import * as api from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import {
@@ -9,8 +10,7 @@ import {
 } from '@opentelemetry/sdk-metrics'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openTelemetry } from '../../src/telemetry/open.js'
-import { connectOpenTelemetry } from '../../src/telemetry/otel.js'
+import { openTelemetry } from '../../src/index.js'
 
 const CONFIG = {
   policies: { quick: { maxAttempts: 3, backoffType: 'immediate' } },

@@ -1,9 +1,9 @@
-import { DEAD_LETTER_STATUSES } from '@holdfast/runtime'
+import { DEAD_LETTER_STATUSES } from '@holdfast/records'
 import type { Clock } from 'holdfast'
-import { MEMBER_STATUSES } from '../member-status.js'
-import type { HoldfastLike } from '../runtime-api.js'
+import { MEMBER_STATUSES } from '../pools/member-status.js'
 import { type EventCounters, MAX_POLICIES } from './event-counters.js'
 import type { HistogramSample, MetricsReading, Sample } from './metrics.js'
+import type { MetricsSource } from './source.js'
 
 /** How many operations with dead letters, pools and breakers have their own series. */
 const MAX_OPERATIONS = 100
@@ -13,13 +13,8 @@ const MAX_BREAKERS = 500
 const LEVEL_BY_STATE = { closed: 0, half_open: 1, open: 2 } as const
 const STATES = ['closed', 'half_open', 'open'] as const
 
-type CounterValues = ReturnType<HoldfastLike['metrics']['counters']>
+type CounterValues = ReturnType<MetricsSource['metrics']['counters']>
 type DurationCounts = { bounds: readonly number[]; counts: ArrayLike<number>; sum: number }
-
-/** A runtime that reports its retry budgets. */
-interface BudgetSource {
-  budgets?(): Iterable<readonly [policyId: string, left: number]>
-}
 
 const histogram = (operation: string, { bounds, counts, sum }: DurationCounts): HistogramSample => ({
   labels: { operation },
@@ -41,10 +36,10 @@ function callSamples(operations: CounterValues['operations']): Sample[] {
   return samples
 }
 
-type Policies = Awaited<ReturnType<HoldfastLike['policies']['list']>>
+type Policies = Awaited<ReturnType<MetricsSource['policies']['list']>>
 
 /** The states of the breakers of services and policies. Breakers of pool members are counted with their pools. */
-async function breakerStates(hf: HoldfastLike, policies: Policies): Promise<Sample[]> {
+async function breakerStates(hf: MetricsSource, policies: Policies): Promise<Sample[]> {
   const ids = [
     ...Object.keys(hf.config.current.circuitBreakers ?? {}).map(
       (name) => `service:${encodeURIComponent(name)}`,
@@ -81,7 +76,7 @@ function* withZeros<T>(
 
 const NO_CHANGES = { closed: 0, half_open: 0, open: 0 }
 
-function* memberCounts(hf: HoldfastLike, pools: Awaited<ReturnType<HoldfastLike['pools']['list']>>) {
+function* memberCounts(hf: MetricsSource, pools: Awaited<ReturnType<MetricsSource['pools']['list']>>) {
   for (const pool of pools.slice(0, MAX_POOLS)) {
     const counts = new Map<string, number>(MEMBER_STATUSES.map((status) => [status, 0]))
     for (const { id } of pool.members()) {
@@ -93,7 +88,7 @@ function* memberCounts(hf: HoldfastLike, pools: Awaited<ReturnType<HoldfastLike[
 }
 
 async function deadLetterSamples(
-  hf: HoldfastLike,
+  hf: MetricsSource,
   now: number,
 ): Promise<{ counts: Sample[]; oldest: number }> {
   const { byOperation, oldest } = await hf.deadLetters.stats()
@@ -115,7 +110,7 @@ async function deadLetterSamples(
 const unlabelled = (value: number): Sample[] => [{ labels: {}, value }]
 
 /** The metrics of the fleet; without a fleet they have no samples. */
-function fleetSamples(hf: HoldfastLike) {
+function fleetSamples(hf: MetricsSource) {
   const status = hf.fleet?.status()
   const sample = (value: number | undefined): Sample[] => (value === undefined ? [] : unlabelled(value))
   return {
@@ -129,7 +124,7 @@ function fleetSamples(hf: HoldfastLike) {
 
 /** Reads all metrics of a runtime. */
 export async function readMetrics(
-  hf: HoldfastLike,
+  hf: MetricsSource,
   counters: EventCounters,
   clock: Clock,
 ): Promise<MetricsReading> {
@@ -161,7 +156,7 @@ export async function readMetrics(
       })),
       holdfast_dead_letters: counts,
       holdfast_dead_letters_oldest_age_seconds: unlabelled(oldest),
-      holdfast_retry_budget_left: [...((hf as BudgetSource).budgets?.() ?? [])].map(([policy, value]) => ({
+      holdfast_retry_budget_left: [...(hf.budgets?.() ?? [])].map(([policy, value]) => ({
         labels: { policy },
         value,
       })),

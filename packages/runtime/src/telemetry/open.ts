@@ -1,8 +1,8 @@
-import type { Holdfast } from '@holdfast/runtime'
+import type { Holdfast } from '../holdfast/holdfast.js'
 import { connectOpenTelemetry } from './otel.js'
 
 /**
- * Connects a runtime to OpenTelemetry: a span for every call, an event for each attempt, the metrics of `/metrics`. The trace
+ * Connects a runtime to OpenTelemetry: a span for every call, an event for each attempt, the metrics of {@link prometheus}. The trace
  * id is the correlation id of calls that have none. Without `@opentelemetry/api` nothing happens. The function that it
  * resolves with disconnects the runtime.
  *
@@ -11,8 +11,7 @@ import { connectOpenTelemetry } from './otel.js'
  *
  * @example
  * ```ts
- * import { Holdfast } from '@holdfast/runtime'
- * import { openTelemetry } from '@holdfast/server'
+ * import { Holdfast, openTelemetry } from '@holdfast/runtime'
  *
  * const hf = await Holdfast.open({ config: { policies: { quick: { maxAttempts: 2, backoffType: 'immediate' } } } })
  * const stop = await openTelemetry(hf)

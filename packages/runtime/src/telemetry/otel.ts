@@ -1,11 +1,14 @@
-import type { Holdfast } from '@holdfast/runtime'
+import { makeRedactor } from '@holdfast/records'
 import type * as Api from '@opentelemetry/api'
 import { type Attempt, isHoldfastError, sessionOf } from 'holdfast'
 import { systemClock } from 'holdfast/internal'
-import { redactText } from '../http/redact.js'
+import type { Holdfast } from '../holdfast/holdfast.js'
 import { EventCounters } from './event-counters.js'
 import { METRICS, type NumberMetric } from './metrics.js'
 import { readMetrics } from './read.js'
+
+/** Removes secrets from a text. */
+const redactText: (text: string) => string = makeRedactor()
 
 type TracedRuntime = Holdfast
 type RunFunction = TracedRuntime['run']

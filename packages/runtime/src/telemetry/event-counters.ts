@@ -1,7 +1,7 @@
 // oxlint-disable-next-line holdfast/clock -- the delay of the event loop of this process is what it measures
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
-import type { RetryEvent } from '@holdfast/runtime'
-import type { HoldfastLike } from '../runtime-api.js'
+import type { RetryEvent } from '@holdfast/records'
+import type { MetricsSource } from './source.js'
 
 /** How many policies have their own series; the others share `other`. */
 export const MAX_POLICIES = 200
@@ -18,7 +18,7 @@ export class EventCounters {
   private readonly unsubscribe: readonly (() => void)[]
   private readonly eventLoopDelay: IntervalHistogram
 
-  constructor(hf: Pick<HoldfastLike, 'events'>) {
+  constructor(hf: Pick<MetricsSource, 'events'>) {
     this.unsubscribe = [
       hf.events.on('config_reloaded', () => void this.reloads.taken++),
       hf.events.on('config_rejected', () => void this.reloads.rejected++),

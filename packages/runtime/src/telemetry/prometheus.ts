@@ -1,0 +1,29 @@
+import { systemClock } from 'holdfast/internal'
+import { EventCounters } from './event-counters.js'
+import { formatExposition } from './exposition.js'
+import { readMetrics } from './read.js'
+import type { MetricsSource } from './source.js'
+
+const countersByRuntime = new WeakMap<MetricsSource, EventCounters>()
+
+/**
+ * The metrics of a runtime in the text format of Prometheus, for an HTTP server of your own: answer with the content type
+ * `text/plain; version=0.0.4`. `holdfast serve` has them at `/metrics`. Config reloads, dropped events and the delay of the
+ * event loop are counted from the first call on, everything else from the start of the runtime.
+ *
+ * @example
+ * ```ts
+ * import { Holdfast, prometheus } from '@holdfast/runtime'
+ *
+ * const hf = await Holdfast.open({ config: { policies: { quick: { maxAttempts: 2 } } } })
+ * await hf.run('quick', () => 'saved') // => 'saved'
+ * const text = await prometheus(hf)
+ * text.includes('holdfast_calls_total{operation="quick",result="success",retried="false"} 1') // => true
+ * await hf.close()
+ * ```
+ */
+export async function prometheus(hf: MetricsSource): Promise<string> {
+  const counters = countersByRuntime.get(hf) ?? new EventCounters(hf)
+  countersByRuntime.set(hf, counters)
+  return formatExposition(await readMetrics(hf, counters, systemClock))
+}
