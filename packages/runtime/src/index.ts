@@ -53,6 +53,7 @@ export type { WorkOptions } from './dead-letters/replay-worker.js'
 export type { Fleet } from './fleet/fleet.js'
 export { Holdfast } from './holdfast/holdfast.js'
 export type { RequestOptions, RuntimeFetchOptions } from './http/options.js'
+export type * from './operations.js'
 export type {
   Pipeline,
   PipelineItem,

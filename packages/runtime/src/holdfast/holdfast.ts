@@ -39,6 +39,7 @@ import type { ErrorLog } from '../error-log/error-log.js'
 import type { Fleet } from '../fleet/fleet.js'
 import type { RequestOptions, RuntimeFetchOptions } from '../http/options.js'
 import type { Metrics } from '../metrics/metrics.js'
+import type { OperationName } from '../operations.js'
 import { type Pipeline, PipelineFactory } from '../pipeline/pipeline.js'
 import type { Step } from '../pipeline/step.js'
 import { Pools } from '../pools/service.js'
@@ -193,7 +194,7 @@ export class Holdfast {
    * @throws POLICY_NOT_FOUND, INVALID_OPTIONS for options that name an unknown service or pool; CANCELLED after `close`
    */
   run<T, F = never>(
-    operation: string,
+    operation: OperationName,
     fn: (attempt: Attempt<MemberTarget>) => T | PromiseLike<T>,
     options?: CallOptions<F>,
   ): Promise<T | F> {
@@ -204,7 +205,7 @@ export class Holdfast {
    * Creates a guard whose calls use the configuration that is active when they start. `options` apply to all of its
    * calls.
    */
-  guard<F = never>(operation: string, options?: CallOptions<F>): Guard<Attempt, F> {
+  guard<F = never>(operation: OperationName, options?: CallOptions<F>): Guard<Attempt, F> {
     const { calls, run } = this.container
     return calls.guard(operation, run, options) as Guard<Attempt, F>
   }
@@ -232,7 +233,7 @@ export class Holdfast {
    * await hf.close()
    * ```
    */
-  createFetch(operation: string, options?: RuntimeFetchOptions): ResilientFetch {
+  createFetch(operation: OperationName, options?: RuntimeFetchOptions): ResilientFetch {
     checkOperation(operation)
     return this.container.requests.createFetch(operation, options)
   }
@@ -243,7 +244,7 @@ export class Holdfast {
    *
    * @throws INVALID_OPTIONS for unknown or wrong options
    */
-  undici(operation: string, options?: RequestOptions): ResilienceInterceptor {
+  undici(operation: OperationName, options?: RequestOptions): ResilienceInterceptor {
     checkOperation(operation)
     return this.container.requests.createInterceptor(operation, options)
   }

@@ -1,10 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { checkConfig } from '@holdfast/runtime/config'
 import { describe, expect, it } from 'vitest'
 import { formatConfigFile } from '../../src/cli/actions/init.js'
 import { EXIT_CODES } from '../../src/cli/context/exit.js'
 import { BAD, CONFIG, World } from './world.js'
+
+const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
 
 describe('check', () => {
   it('accepts a valid file', async () => {
@@ -174,33 +178,59 @@ describe('init', () => {
 })
 
 describe('types', () => {
-  it('generates types of the names in the file', async () => {
+  it('generates types of the names in the file, which limit the operations of a runtime', {
+    timeout: 120_000,
+  }, async () => {
     const world = new World({ 'holdfast.yaml': CONFIG })
-    await world.run(['types', '--out', 'names.ts'])
-    const text = readFileSync(world.path('names.ts'), 'utf8')
-    writeFileSync(
-      world.path('use.ts'),
-      `import type { OperationName, PolicyId, PoolId, ServiceName } from './names.js'
+    const use = `import type { Holdfast } from '@holdfast/runtime'
+import type { OperationName, PolicyId, PoolId, ServiceName } from './names.js'
 export const all: [OperationName, OperationName, PolicyId, PoolId, ServiceName] =
   ['browser.state', 'browser.state.timeout', 'aggressive_retry', 'proxies', 'notion']
 // @ts-expect-error -- there is no such policy
 export const none: PolicyId = 'fetsh'
-`,
-    )
-    const tsc = new URL('../../../../node_modules/typescript/bin/tsc', import.meta.url).pathname
-    // Little of the language's own types, because reading all of them takes most of the time.
+export const calls = (hf: Holdfast, name: string) => [
+  hf.run('browser.state', () => 1),
+  hf.guard('browser.state.timeout'),
+  hf.createFetch('aggressive_retry'),
+  // @ts-expect-error -- there is no such operation
+  hf.run('browsr.state', () => 1),
+  // @ts-expect-error -- there is no such operation
+  hf.guard('browsr.state'),
+  // @ts-expect-error -- there is no such operation
+  hf.createFetch('browsr.state'),
+  // @ts-expect-error -- there is no such operation
+  hf.undici('browsr.state'),
+  // @ts-expect-error -- not every string is an operation
+  hf.run(name, () => 1),
+]
+`
+    const open = `import type { Holdfast } from '@holdfast/runtime'
+export const calls = (hf: Holdfast, name: string) => [hf.run('any.name', () => 1), hf.run(name, () => 1)]
+`
+    await world.run(['types', '--out', 'names.ts'])
+    writeFileSync(world.path('use.ts'), use)
+    writeFileSync(world.path('open.ts'), open)
+    writeFileSync(world.path('package.json'), '{ "type": "module" }')
+    symlinkSync(join(ROOT, 'node_modules'), world.path('node_modules'))
     const options = [
       '--noEmit',
       '--ignoreConfig',
       '--strict',
       '--module',
       'nodenext',
-      '--lib',
-      'es5',
       '--skipLibCheck',
+      '--types',
+      'node',
     ]
-    execFileSync(process.execPath, [tsc, ...options, world.path('use.ts')], { cwd: world.dir })
-    expect(text).toContain('export type PolicyId =')
+    const compile = (files: string[]) =>
+      execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), ...options, ...files], {
+        cwd: world.dir,
+        encoding: 'utf8',
+        stdio: 'pipe',
+      })
+
+    expect(compile(['names.ts', 'use.ts'])).toBe('')
+    expect(compile(['open.ts'])).toBe('')
   })
 })
 

@@ -32,6 +32,16 @@ const formatUnion = (name: string, description: string, values: readonly string[
   return `/** ${description} */\nexport type ${name} =${members}\n`
 }
 
+/** Adds the operations to the runtime's type of operation names, so that other names do not compile. */
+const formatAugmentation = (operations: readonly string[]): string =>
+  [
+    "declare module '@holdfast/runtime' {",
+    '  interface Operations {',
+    ...operations.map((operation) => `    ${JSON.stringify(operation)}: unknown`),
+    '  }',
+    '}\n',
+  ].join('\n')
+
 /** `types`: prints the names of the config file as TypeScript types. */
 export async function printTypes(context: CommandContext, { out }: { out?: string }): Promise<void> {
   const { checked, file } = await loadFile(context)
@@ -43,6 +53,7 @@ export async function printTypes(context: CommandContext, { out }: { out?: strin
     formatUnion('OperationName', 'An operation, for `hf.run` and `hf.guard`.', names.operations),
     formatUnion('ServiceName', 'A circuit breaker, for the option `service` of a call.', names.services),
     formatUnion('PoolId', 'A pool, for the option `pool` of a call.', names.pools),
+    formatAugmentation(names.operations),
   ].join('\n')
   await writeOrPrint(context, out, text, { isPublic: true })
 }
