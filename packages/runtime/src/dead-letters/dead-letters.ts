@@ -41,6 +41,8 @@ export interface DeadLetterDependencies {
   runOperation: Run
   /** The id of an operation's policy. */
   policyIdOf(operation: string): string
+  /** Calls the listener when a breaker closes, until the returned function is called. */
+  onBreakerClosed?(listener: () => void): () => void
   /** Encrypts the other data that uses these keys with the newest key. */
   rotateOthers?(): Promise<Rotation>
 }
@@ -76,10 +78,12 @@ export class DeadLetters {
   private readonly audit: BestEffortAudit
   private readonly retentionClock: RetentionClock
   private readonly rotateOthers: () => Promise<Rotation>
+  private readonly onBreakerClosed: DeadLetterDependencies['onBreakerClosed']
   private isServingRequests = false
 
   constructor(runtime: RuntimeContext, parts: DeadLetterDependencies) {
     const { options, runOperation, policyIdOf } = parts
+    this.onBreakerClosed = parts.onBreakerClosed
     this.rotateOthers = parts.rotateOthers ?? (async () => ({ rewritten: 0, unreadable: [] }))
     this.runtime = runtime
     this.options = options
@@ -233,6 +237,7 @@ export class DeadLetters {
       audit,
       payloadCipher,
       closeSignal: this.closeController.signal,
+      onBreakerClosed: this.onBreakerClosed,
       onCompleted,
     }
   }

@@ -31,6 +31,8 @@ interface WorkerParts {
   readonly closeSignal: AbortSignal
   /** Called for each entry that was completed. */
   readonly onCompleted: () => Promise<void>
+  /** Calls the listener when a breaker closes, until the returned function is called. */
+  readonly onBreakerClosed?: ((listener: () => void) => () => void) | undefined
 }
 
 /** Serves replay requests until it is stopped. */
@@ -85,7 +87,15 @@ export class ReplayWorker {
 
   /** Resolves when the signal is aborted or the queue closes, and the active replays have ended. */
   async run(): Promise<void> {
-    const unsubscribe = this.parts.runtime.store.deadLetters.onRequest?.(() => this.wake())
+    const unsubscribe = this.parts.runtime.store.deadLetters.onRequest?.(() => {
+      this.isNotified = true
+      this.wake()
+    })
+    const unsubscribeBreakers = this.parts.onBreakerClosed?.(() => {
+      if (this.unavailableUntil.size === 0) return
+      this.unavailableUntil.clear()
+      this.wake()
+    })
     try {
       while (!this.stopped) {
         if (this.running.size >= this.concurrency) {
@@ -97,6 +107,7 @@ export class ReplayWorker {
       }
     } finally {
       unsubscribe?.()
+      unsubscribeBreakers?.()
     }
     await Promise.all(this.running)
     await this.leases.close()
@@ -104,7 +115,6 @@ export class ReplayWorker {
   }
 
   private wake(): void {
-    this.isNotified = true
     this.isWoken = true
     this.wakeSignal?.abort()
   }

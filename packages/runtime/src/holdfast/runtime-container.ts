@@ -180,6 +180,7 @@ export class RuntimeContainer {
       options: () => this.config.deadLetterOptions(),
       runOperation: (operation, fn, input) => this.run(operation, fn, input),
       policyIdOf: (operation) => this.calls.operationFor(operation).initialPolicy.record.id,
+      onBreakerClosed: (listener) => runtime.bus.on('circuit_breaker_closed', listener),
       rotateOthers: () => this.config.rotateKeys(),
     })
     this.requests = new RequestService({

@@ -182,3 +182,34 @@ describe('two runtimes on one store', () => {
     await work
   })
 })
+
+describe('a replay that waits for the breaker', () => {
+  it('follows when an operator closes the breaker, before its open duration has passed', async () => {
+    const clock = fakeClock()
+    const hf = await Holdfast.open({
+      config: {
+        policies: { write: { maxAttempts: 1, circuitBreaker: 'notion' } },
+        circuitBreakers: { notion: { timeoutDuration: 3_600_000 } },
+      },
+      clock,
+      env: {},
+    })
+    const seen: unknown[] = []
+    hf.deadLetters.handle('write', (payload) => void seen.push(payload))
+    const { dlqId } = await hf.deadLetters.enqueue({ operation: 'write', itemId: 'a', payload: 1 })
+    await hf.breakers.trip('service:notion', { by: 'ann' })
+    expect(await hf.deadLetters.replay(dlqId, { by: 'ann', waitForBreaker: true })).toMatchObject({
+      status: 'pending',
+      replayRequestedAt: expect.any(Date),
+    })
+    await clock.advance(5000)
+    expect(seen).toEqual([])
+    await hf.breakers.reset('service:notion', { by: 'ann' })
+    await eventually(async () => {
+      await clock.advance(1000)
+      expect((await hf.deadLetters.get(dlqId))?.status).toBe('completed')
+    })
+    expect(seen).toEqual([1])
+    await hf.close()
+  })
+})
