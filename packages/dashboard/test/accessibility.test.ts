@@ -62,7 +62,7 @@ inBrowser('the accessibility of the dashboard', () => {
     const { page } = await openTab('/dead-letters', { house })
     await page.getByRole('link', { name: 'page-1' }).click()
     expect(await violationsIn(page, 'Idempotency key')).toEqual([])
-    await page.locator('dd a').click()
+    await page.locator('dd a').last().click()
     expect(await violationsIn(page, 'Timeline')).toEqual([])
     await page.getByRole('link', { name: 'Pools' }).click()
     await page.getByRole('button', { name: 'Add a member' }).click()

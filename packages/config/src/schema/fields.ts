@@ -1,5 +1,4 @@
 import { DAY_MS, patternProblem, toSeconds } from '@holdfast/records'
-import { parseStoreUrl, STORE_URL_FORMAT } from '@holdfast/store'
 import {
   isRetryableStatus,
   matcherProblems,
@@ -274,8 +273,8 @@ export const safePattern = () =>
 /** The url of a store. It may contain credentials, so it is never shown completely. */
 export const storeUrl = () =>
   withInfo(
-    z.string().refine((value) => !('problem' in parseStoreUrl(value))),
-    STORE_URL_FORMAT,
+    z.string().refine((value) => /^(memory:?|(files|sqlite):.+|postgres(ql)?:\/\/.+)$/s.test(value)),
+    'memory, files:DIR, sqlite:FILE or postgres://HOST/DATABASE',
     { isSecret: true },
   )
 

@@ -14,6 +14,8 @@ export interface ConfirmRequest {
   needsReason?: boolean
   /** Whether the action is possible while the server cannot be reached. @defaultValue false */
   isLocal?: boolean
+  /** A text that the user must type before the action can be confirmed, for actions on many items. */
+  typedText?: string | undefined
   run(reason: string): Promise<unknown>
 }
 
@@ -40,6 +42,8 @@ function ConfirmForm({ request, number }: { request: ConfirmRequest; number: num
   const errorText = useSignal('')
   const isBusy = useSignal(false)
   const isBlocked = request.isLocal !== true && isOffline.value
+  const typed = useSignal('')
+  const isTyped = request.typedText === undefined || typed.value.trim() === request.typedText
 
   useEffect(() => {
     const before = globalThis.document.activeElement
@@ -86,6 +90,19 @@ function ConfirmForm({ request, number }: { request: ConfirmRequest; number: num
               />
             </label>
           )}
+          {request.typedText !== undefined && (
+            <label>
+              Type {request.typedText} to confirm
+              <input
+                type="text"
+                autocomplete="off"
+                value={typed.value}
+                onInput={(input) => {
+                  typed.value = input.currentTarget.value
+                }}
+              />
+            </label>
+          )}
           {errorText.value !== '' && (
             <p class="problem" role="alert">
               {errorText.value}
@@ -100,7 +117,7 @@ function ConfirmForm({ request, number }: { request: ConfirmRequest; number: num
               type="submit"
               class={request.isDangerous === true ? 'danger' : ''}
               aria-busy={isBusy.value}
-              disabled={isBusy.value || isBlocked}
+              disabled={isBusy.value || isBlocked || !isTyped}
             >
               {request.action}
             </button>

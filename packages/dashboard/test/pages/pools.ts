@@ -19,7 +19,7 @@ inBrowser('the pools page', () => {
     await page.getByRole('button', { name: 'Add', exact: true }).click()
     await page.getByRole('alert').waitFor()
     await page.getByLabel('URL of the new member').fill('http://user:hunter2@10.9.8.7:3128')
-    await page.getByLabel('Id', { exact: true }).fill('new-9')
+    await page.getByRole('textbox', { name: 'Member ID' }).fill('new-9')
     await page.getByRole('button', { name: 'Add', exact: true }).click()
     await page.getByText('new-9 was added to proxies.').waitFor()
     expect(await page.content()).not.toContain('hunter2')
@@ -34,5 +34,39 @@ inBrowser('the pools page', () => {
     await confirm(page, 'Remove')
     await page.getByRole('row', { name: /new-9/ }).waitFor({ state: 'detached' })
     expect(house.hf.pools.get('proxies').members()).toHaveLength(8)
+  })
+
+  it('keeps loaded members when the list is refreshed', async () => {
+    const { page, house } = await openTab('/pools?id=crowd', { quiet: true, breakers: 120 })
+    await expect.poll(() => page.title()).toBe('crowd · Pools · Holdfast')
+    await page.getByText('50 shown.').waitFor()
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await page.getByText('100 shown.').waitFor()
+    await house.hf.pools.addMember('crowd', { id: 'a-new', url: 'http://10.9.9.9:8080' })
+    await house.hf.pools.changeMember('crowd', 'm00001', { draining: true })
+    await page.getByText('121 members').waitFor()
+    await page
+      .getByRole('row', { name: /m00001/ })
+      .getByText('drained')
+      .waitFor()
+    expect(await page.getByText('100 shown.').count()).toBe(1)
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await page.getByText('121 shown.').waitFor()
+    await page.getByRole('link', { name: 'a-new' }).waitFor()
+  })
+
+  it('sorts members, shows totals and stays a table at 768 pixels', async () => {
+    const { page } = await openTab('/pools?id=proxies', {
+      context: { viewport: { width: 768, height: 900 } },
+    })
+    const rows = page.getByRole('region', { name: 'Members of proxies' }).last().locator('tbody tr')
+    await page.getByRole('button', { name: /^Member/ }).click()
+    await expect.poll(() => rows.first().textContent()).toContain('ams-1')
+    await page.getByRole('button', { name: /^Member/ }).click()
+    await expect.poll(() => rows.first().textContent()).toContain('syd-8')
+    expect(await rows.first().evaluate((each) => getComputedStyle(each).display)).toBe('table-row')
+    await page.locator('tfoot').getByText('Total').waitFor()
+    await page.goBack()
+    await expect.poll(() => rows.first().textContent()).toContain('ams-1')
   })
 })

@@ -1,5 +1,20 @@
 import { type Classification, classify, type Kind } from 'holdfast'
-import { compileMatchers, KINDS } from 'holdfast/internal'
+import { compileMatchers } from 'holdfast/internal'
+
+/** The kinds that an error name of another language can have. */
+const FOREIGN_KINDS: readonly Kind[] = [
+  'timeout',
+  'network_error',
+  'rate_limited',
+  'access_denied',
+  'server_error',
+  'auth',
+  'validation',
+  'not_found',
+  'conflict',
+  'disk_full',
+  'cancelled',
+]
 
 /** An error without fields, so that a matcher can match only by kind. */
 const EMPTY_ERROR: unknown = Object.freeze(Object.create(null))
@@ -10,5 +25,7 @@ export function parseErrorKind(type: unknown, status: unknown): Kind {
   if (typeof type !== 'string') return 'unknown'
   const matches = compileMatchers([type])
   const category = '' as Classification['category']
-  return KINDS.find((kind) => matches(EMPTY_ERROR, { category, kind })) ?? classify({ name: type }).kind
+  return (
+    FOREIGN_KINDS.find((kind) => matches(EMPTY_ERROR, { category, kind })) ?? classify({ name: type }).kind
+  )
 }

@@ -6,7 +6,6 @@ import { EmptyState, ErrorMessage, PageHead } from '../../components/basics.js'
 import { VirtualRows } from '../../components/virtual-rows.js'
 import { formatCount } from '../../format.js'
 import { route, updateQuery } from '../../route.js'
-import { BreakerPage } from './breaker.js'
 import { BreakerHead, BreakerRow } from './row.js'
 import { breakerStore, loadError, useBreakers } from './store.js'
 
@@ -68,14 +67,8 @@ function listHeld({ ids }: HeldRows, list: readonly WireBreaker[]): WireBreaker[
   return ids.map((id) => byId.get(id)).filter((breaker) => breaker !== undefined)
 }
 
-/** The page of breakers, or of one breaker. */
+/** The page of breakers: states, recent changes, reset and trip. */
 export function Breakers() {
-  const { id } = route.value.query
-  return id === undefined ? <BreakerList /> : <BreakerPage key={id} id={id} />
-}
-
-/** All breakers: states, recent changes, reset and trip. */
-function BreakerList() {
   useBreakers()
   const height = useRowHeight()
   const held = useSignal<HeldRows | undefined>(undefined)
@@ -99,7 +92,7 @@ function BreakerList() {
       {loadError.value !== undefined && <ErrorMessage error={loadError.value} />}
       <form class="filters" aria-label="Filter breakers" onSubmit={(submit) => submit.preventDefault()}>
         <label>
-          Filter by ID
+          Search
           <input
             type="search"
             placeholder="part of an id"

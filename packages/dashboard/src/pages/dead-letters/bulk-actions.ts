@@ -1,129 +1,184 @@
 import { signal } from '@preact/signals'
 import { ApiClientError, callApi, fetchPages, getJson, sendRequest } from '../../api/client.js'
 import type { WireDeadLetter, WireJob } from '../../api/types.js'
-import { clock, page } from '../../browser.js'
-import type { WorkProgress } from '../../components/progress.js'
-import type { UrlQuery } from '../../route.js'
+import { clock } from '../../browser.js'
+import { downloadFile } from '../../components/csv.js'
+import type { DeadLetterFilter } from './filter.js'
 
-/** The running bulk action. It continues while the user visits other pages. */
-export const bulkWork = signal<WorkProgress | undefined>(undefined)
+/** The entries of a bulk action: those that match a filter, or those that the user selected. */
+export interface BulkTarget {
+  /** The filter of the list, for links to the results. */
+  readonly filter: DeadLetterFilter
+  readonly ids?: readonly string[] | undefined
+}
+
+/** A bulk action, running or ended. */
+export interface BulkWork {
+  readonly kind: 'replay' | 'delete'
+  readonly target: BulkTarget
+  readonly total: number
+  readonly succeeded: number
+  readonly failed: number
+  readonly skipped: number
+  readonly skips: WireJob['skips']
+  readonly isEnded: boolean
+  /** Why the action ended early. */
+  readonly message?: string | undefined
+}
+
+/** The number of dead letters that match a filter. */
+export interface WireCount {
+  total: number
+  by_status: Record<WireDeadLetter['status'], number>
+  counted_at: string
+}
+
+/** The last bulk action. It continues while the user visits other pages. */
+export const bulkWork = signal<BulkWork | undefined>(undefined)
 
 let stopController = new AbortController()
 
 export const stopBulkWork = (): void => stopController.abort()
 
-const waitMs = (ms: number): Promise<void> => new Promise((resolve) => void clock.setTimer(resolve, ms))
+/** The maximum number of ids of one request. */
+const MAX_IDS = 1000
 
-/** Runs an action for each id in sequence and reports its progress. */
-async function forEachId(
-  title: string,
-  ids: readonly string[],
-  action: (id: string) => Promise<boolean>,
-): Promise<void> {
-  stopController = new AbortController()
-  const { signal: stop } = stopController
-  let [done, failed] = [0, 0]
-  let note: string | undefined
-  const report = (isEnded: boolean): void => {
-    bulkWork.value = { title, done, failed, total: ids.length, isEnded, note }
-  }
-  report(false)
-  for (const id of ids) {
-    if (stop.aborted) break
-    try {
-      if (!(await action(id))) failed++
-    } catch (error) {
-      failed++
-      note = (error as Error).message
-      if (error instanceof ApiClientError && [0, 401, 403].includes(error.status)) break
-    }
-    done++
-    report(false)
-  }
-  report(true)
-}
+const POLL_INTERVAL_MS = 300
+
+const waitMs = (ms: number): Promise<void> => new Promise((resolve) => void clock.setTimer(resolve, ms))
 
 const deadLetterPath = (id: string): string => `/dead-letters/${encodeURIComponent(id)}`
 
-/** Replays the selected dead letters. One that fails again stays with the status failed. */
-export const replaySelected = (ids: readonly string[], reason: string): Promise<void> =>
-  forEachId('Replaying', ids, async (id) => {
-    const { status } = await callApi<WireDeadLetter>('POST', `${deadLetterPath(id)}/replay`, { reason })
-    return status !== 'failed'
-  })
+/** How many of the counted dead letters can be replayed. */
+export const replayableCount = ({ by_status }: WireCount): number => by_status.pending + by_status.failed
 
-/** Deletes the selected dead letters. */
-export const purgeSelected = (ids: readonly string[], reason: string): Promise<void> =>
-  forEachId('Deleting', ids, async (id) => {
-    await callApi('DELETE', deadLetterPath(id), { reason })
-    return true
-  })
+export const fetchCount = (filter: DeadLetterFilter, stop?: AbortSignal): Promise<WireCount> =>
+  getJson<WireCount>('/dead-letters/count', filter, stop)
 
-/** Replays all pending dead letters as a job of the server. */
-export async function replayAll(
-  selection: { operation?: string | undefined; retryFailed: boolean },
-  reason: string,
+/**
+ * The filter for exactly the dead letters that were counted: later ones are excluded. The time is that of the server, and the
+ * end of a range is exclusive.
+ */
+export function pinFilter(filter: DeadLetterFilter, { counted_at }: WireCount): DeadLetterFilter {
+  const end = Date.parse(counted_at) + 1
+  const to = filter.to === undefined ? end : Math.min(Date.parse(filter.to), end)
+  return { ...filter, to: new Date(to).toISOString() }
+}
+
+/** The bodies of the requests for a target. */
+function* requestBodies({ filter, ids }: BulkTarget): Generator<object> {
+  if (ids === undefined) yield filter
+  else
+    for (let start = 0; start < ids.length; start += MAX_IDS) yield { ids: ids.slice(start, start + MAX_IDS) }
+}
+
+/** Adds up the results of requests. */
+const addWork = (work: BulkWork, done: Partial<BulkWork>): BulkWork => ({
+  ...work,
+  succeeded: work.succeeded + (done.succeeded ?? 0),
+  failed: work.failed + (done.failed ?? 0),
+  skipped: work.skipped + (done.skipped ?? 0),
+  skips: [...work.skips, ...(done.skips ?? [])],
+})
+
+/** Runs a bulk action request by request and shows its progress. */
+async function runBulk(
+  kind: BulkWork['kind'],
+  target: BulkTarget,
+  total: number,
+  send: (
+    body: object,
+    stop: AbortSignal,
+    report: (done: Partial<BulkWork>) => void,
+  ) => Promise<Partial<BulkWork>>,
 ): Promise<void> {
-  const body = {
-    ...(selection.operation && { operation: selection.operation }),
-    retry_failed: selection.retryFailed,
-  }
   stopController = new AbortController()
   const { signal: stop } = stopController
-  let job = await callApi<WireJob>('POST', '/dead-letters/replay', { body, reason })
-  const report = (): void => {
-    const { succeeded, failed, skipped, total, status, message } = job
-    const done = succeeded + failed + skipped
-    const isEnded = status !== 'running'
-    const skippedNote =
-      skipped > 0
-        ? `${skipped} skipped: this process has no handler, another process replays them.`
-        : undefined
-    bulkWork.value = {
-      title: 'Replaying',
-      done,
-      failed,
-      total: isEnded ? done : (total ?? undefined),
-      isEnded,
-      note: message ?? skippedNote,
+  const none = { succeeded: 0, failed: 0, skipped: 0, skips: [], isEnded: false }
+  let work: BulkWork = { kind, target, total, ...none }
+  bulkWork.value = work
+  try {
+    for (const body of requestBodies(target)) {
+      if (stop.aborted) break
+      const before = work
+      const done = await send(body, stop, (part) => {
+        bulkWork.value = addWork(before, part)
+      })
+      work = { ...addWork(work, done), ...(done.message === undefined ? {} : { message: done.message }) }
+      bulkWork.value = work
     }
-  }
-  report()
-  let isCancelled = false
-  while (job.status === 'running') {
-    if (stop.aborted && !isCancelled) {
-      isCancelled = true
-      await callApi('POST', `/jobs/${job.job_id}/cancel`)
-    }
-    await waitMs(300)
-    try {
-      job = await getJson<WireJob>(`/jobs/${job.job_id}`)
-    } catch (error) {
-      // The job continues while the connection is lost.
-      if (!(error instanceof ApiClientError) || error.status !== 0) throw error
-    }
-    report()
+    bulkWork.value = { ...work, isEnded: true }
+  } catch (error) {
+    bulkWork.value = { ...work, isEnded: true, message: (error as Error).message }
   }
 }
 
-/** The ids of all dead letters that match a filter. */
-export async function fetchIds(query: UrlQuery): Promise<string[]> {
-  const ids: string[] = []
-  for await (const entries of fetchPages<WireDeadLetter>('/dead-letters', query))
-    ids.push(...entries.map(({ dlq_id }) => dlq_id))
-  return ids
-}
+/** Replays dead letters as a job of the server. */
+export const replayTarget = (
+  target: BulkTarget,
+  total: number,
+  { reason, waitForBreaker }: { reason: string; waitForBreaker: boolean },
+): Promise<void> =>
+  runBulk('replay', target, total, async (selection, stop, report) => {
+    const body = { ...selection, wait_for_breaker: waitForBreaker }
+    let job = await callApi<WireJob>('POST', '/dead-letters/replay', { body, reason })
+    let isCancelled = false
+    while (job.status === 'running') {
+      if (stop.aborted && !isCancelled) {
+        isCancelled = true
+        await callApi('POST', `/jobs/${job.job_id}/cancel`)
+      }
+      await waitMs(POLL_INTERVAL_MS)
+      try {
+        job = await getJson<WireJob>(`/jobs/${job.job_id}`)
+      } catch (error) {
+        // The job continues while the connection is lost.
+        if (!(error instanceof ApiClientError) || error.status !== 0) throw error
+      }
+      report(job as Partial<BulkWork>)
+    }
+    const { succeeded, failed, skipped, skips, message } = job
+    return { succeeded, failed, skipped, skips, message: message ?? undefined }
+  })
+
+/** Deletes dead letters. */
+export const purgeTarget = (target: BulkTarget, total: number, reason: string): Promise<void> =>
+  runBulk('delete', target, total, async (selection) => {
+    const { purged, skipped } = await callApi<{ purged: number; skipped: number }>(
+      'POST',
+      '/dead-letters/purge',
+      {
+        body: Object.values(selection).every((value) => value === undefined) ? { all: true } : selection,
+        reason,
+      },
+    )
+    return { succeeded: purged, skipped }
+  })
+
+/** Replays one dead letter and waits for its result. */
+export const replayOne = (
+  id: string,
+  { reason, waitForBreaker }: { reason: string; waitForBreaker: boolean },
+): Promise<WireDeadLetter> =>
+  callApi('POST', `${deadLetterPath(id)}/replay`, { body: { wait_for_breaker: waitForBreaker }, reason })
+
+/** Deletes one dead letter. */
+export const purgeOne = (id: string, reason: string): Promise<void> =>
+  callApi('DELETE', deadLetterPath(id), { reason })
+
+/** Replaces the payload that replays use. */
+export const editPayload = (id: string, payload: unknown, reason: string): Promise<WireDeadLetter> =>
+  callApi('PUT', `${deadLetterPath(id)}/payload`, { body: { payload }, reason })
 
 /** Downloads all dead letters that match a filter as JSON lines. */
-export async function exportMatching(query: UrlQuery): Promise<number> {
+export async function exportMatching(filter: DeadLetterFilter): Promise<number> {
   const lines: string[] = []
-  for await (const entries of fetchPages<WireDeadLetter>('/dead-letters', query))
+  for await (const entries of fetchPages<WireDeadLetter>('/dead-letters', { ...filter, limit: '200' })) {
     lines.push(...entries.map((entry) => `${JSON.stringify(entry)}\n`))
-  const link = page.createElement('a')
-  link.href = URL.createObjectURL(new Blob(lines, { type: 'application/jsonl' }))
-  link.download = 'dead-letters.jsonl'
-  link.click()
-  URL.revokeObjectURL(link.href)
+    // The page stays responsive during a long export.
+    await waitMs(0)
+  }
+  downloadFile('dead-letters.jsonl', 'application/jsonl', lines.join(''))
   return lines.length
 }
 

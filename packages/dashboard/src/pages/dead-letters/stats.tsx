@@ -1,4 +1,4 @@
-import type { WireDeadLetterStats } from '../../api/types.js'
+import type { WireDeadLetter, WireDeadLetterStats } from '../../api/types.js'
 import { Panel, StateLabel, Table, Time } from '../../components/basics.js'
 import { formatCount } from '../../format.js'
 import { urlFor } from '../../route.js'
@@ -6,15 +6,24 @@ import { urlFor } from '../../route.js'
 const STATUSES = ['pending', 'replaying', 'failed', 'completed'] as const
 
 /** The number of dead letters by operation and status; each number links to its dead letters. */
-export function DeadLetterStatsTable({ stats }: { stats: WireDeadLetterStats }) {
+export function DeadLetterStatsTable({
+  stats,
+  oldestPending,
+}: {
+  stats: WireDeadLetterStats
+  oldestPending: WireDeadLetter | undefined
+}) {
   const operations = Object.entries(stats.by_operation).toSorted(([a], [b]) => (a < b ? -1 : 1))
   return (
     <Panel
       title="By operation"
       actions={
-        stats.oldest != null && (
+        oldestPending !== undefined && (
           <span class="hint">
-            oldest open entry: <Time at={stats.oldest} />
+            Oldest pending:{' '}
+            <a href={urlFor('/dead-letters', { id: oldestPending.dlq_id })}>
+              <Time at={oldestPending.created_at} />
+            </a>
           </span>
         )
       }

@@ -41,7 +41,7 @@ export function AddMemberForm({ pool, onAdded }: { pool: string; onAdded: () => 
         <input name="url" type="text" required placeholder="http://proxy.example:8080" autocomplete="off" />
       </label>
       <label>
-        Id
+        Member ID
         <input name="id" type="text" placeholder="host and port" autocomplete="off" />
       </label>
       <label>

@@ -1,17 +1,12 @@
 import type { WireSession } from '../../api/types.js'
-import {
-  EmptyState,
-  NoValue,
-  numericHead,
-  PageHead,
-  StateLabel,
-  Table,
-  Time,
-} from '../../components/basics.js'
+import { EmptyState, NoValue, PageHead, StateLabel, Time } from '../../components/basics.js'
+import { type Column, DataTable } from '../../components/data-table.js'
 import { ChoiceFilter, Filters, TextFilter } from '../../components/filters.js'
 import { ListView, useList } from '../../components/list.js'
-import { formatDuration, formatName } from '../../format.js'
+import { formatDuration } from '../../format.js'
 import { route, urlFor } from '../../route.js'
+import { rangeFilter } from '../../time-range.js'
+import { attemptCount, formatStopReason, resultOf } from './outcome.js'
 import { SessionPage } from './session.js'
 
 /** The page of sessions: calls with at least one failed attempt. */
@@ -26,11 +21,65 @@ function lastError({ attempts }: WireSession): string {
   return failed?.error?.message ?? (failed?.status_code == null ? '' : `status ${failed.status_code}`)
 }
 
+const endOf = ({ end_time, start_time }: WireSession): string => end_time ?? start_time
+
+/** The columns of the list. `filter` is kept in the links, so that previous and next follow it. */
+const columnsFor = (filter: Record<string, string>, isActive: boolean): Column<WireSession>[] => [
+  {
+    key: 'operation',
+    title: 'Operation',
+    value: ({ operation }) => operation,
+    cell: ({ session_id, operation }) => (
+      <a href={urlFor('/sessions', { ...filter, id: session_id })} title={session_id}>
+        {operation}
+      </a>
+    ),
+  },
+  {
+    key: 'result',
+    title: 'Result',
+    value: resultOf,
+    cell: (session) => {
+      const result = resultOf(session)
+      return (
+        <>
+          <StateLabel of={result} />
+          {session.stopped != null && result !== 'succeeded' && result !== 'running' && (
+            <div class="hint">{formatStopReason(session.stopped)}</div>
+          )}
+        </>
+      )
+    },
+  },
+  { key: 'attempts', title: 'Attempts', value: attemptCount, isNumeric: true },
+  {
+    key: 'duration',
+    title: 'Duration',
+    value: ({ total_duration }) => total_duration,
+    cell: ({ total_duration }) => formatDuration(total_duration),
+    isNumeric: true,
+  },
+  { key: 'policy', title: 'Policy', value: ({ policy_id }) => policy_id },
+  {
+    key: 'error',
+    title: 'Last error',
+    value: lastError,
+    cell: (session) => <span class="long">{lastError(session) || <NoValue />}</span>,
+  },
+  {
+    key: 'time',
+    title: isActive ? 'Started' : 'Ended',
+    value: endOf,
+    cell: (session) => <Time at={endOf(session)} />,
+  },
+]
+
 function SessionList() {
-  const { operation, policy_id, correlation_id, success, active } = route.value.query
+  const { query } = route.value
+  const { operation, policy_id, correlation_id, success, active } = query
   const list = useList<WireSession>(
     '/sessions',
-    { operation, policy_id, correlation_id, success, active },
+    { operation, policy_id, correlation_id, success, active, ...rangeFilter.value },
     5000,
   )
   return (
@@ -38,11 +87,11 @@ function SessionList() {
       <PageHead title="Sessions" />
       <Filters label="Filter sessions">
         <TextFilter name="operation" label="Operation" />
-        <TextFilter name="policy_id" label="Policy" />
-        <TextFilter name="correlation_id" label="Correlation id" />
+        <TextFilter name="policy_id" label="Policy ID" />
+        <TextFilter name="correlation_id" label="Correlation ID" />
         <ChoiceFilter
           name="success"
-          label="Outcome"
+          label="Result"
           options={[
             ['', 'any'],
             ['true', 'succeeded'],
@@ -51,9 +100,9 @@ function SessionList() {
         />
         <ChoiceFilter
           name="active"
-          label="State"
+          label="Status"
           options={[
-            ['', 'ended'],
+            ['', 'finished'],
             ['true', 'running'],
           ]}
         />
@@ -68,41 +117,13 @@ function SessionList() {
         }
       >
         {(sessions) => (
-          <Table
+          <DataTable
             label="Sessions"
-            head={[
-              'Operation',
-              'Outcome',
-              numericHead('Attempts'),
-              numericHead('Duration'),
-              'Policy',
-              'Last error',
-              active === 'true' ? 'Started' : 'Ended',
-            ]}
-          >
-            {sessions.map((session) => (
-              <tr key={session.session_id}>
-                <td>
-                  <a href={urlFor('/sessions', { id: session.session_id })}>{session.operation}</a>
-                </td>
-                <td>
-                  <StateLabel
-                    of={session.end_time == null ? 'running' : session.success ? 'succeeded' : 'failed'}
-                  />
-                  {session.stopped != null && session.stopped !== 'succeeded' && (
-                    <div class="hint">{formatName(session.stopped)}</div>
-                  )}
-                </td>
-                <td class="number">{session.total_attempts}</td>
-                <td class="number">{formatDuration(session.total_duration)}</td>
-                <td>{session.policy_id}</td>
-                <td class="long">{lastError(session) || <NoValue />}</td>
-                <td>
-                  <Time at={session.end_time ?? session.start_time} />
-                </td>
-              </tr>
-            ))}
-          </Table>
+            columns={columnsFor(query, active === 'true')}
+            rows={sessions}
+            keyOf={({ session_id }) => session_id}
+            csv="sessions"
+          />
         )}
       </ListView>
     </>
