@@ -20,6 +20,9 @@ import type {
 export type {
   WireConfigDifference,
   WireCreatedToken,
+  WireErrorGroup,
+  WireErrorGroupDetails,
+  WireErrorGroups,
   WireFleet,
   WireJob,
   WireMember,

@@ -269,6 +269,6 @@ inBrowser('the policies page', () => {
     await users.getByText('for all other failures').waitFor()
     await page.getByRole('button', { name: 'Discard changes' }).click()
     await users.getByRole('link', { name: 'browser.navigation' }).click()
-    await page.getByText('Failures of the kind timeout: policy gmail_fetch').waitFor()
+    await page.getByRole('heading', { name: 'browser.navigation' }).waitFor()
   })
 })

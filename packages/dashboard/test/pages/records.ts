@@ -1,35 +1,107 @@
+import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { confirm, inBrowser, openTab } from '../tab.js'
+
+/** Without retries, so that each call is one error. */
+const ONCE = { policy: { maxAttempts: 1 } }
 
 inBrowser('the errors, audit and settings pages', () => {
   it('filters errors by severity and links each to its session', async () => {
     const { page } = await openTab('/errors')
+    await page.getByRole('link', { name: 'All errors' }).click()
     await page.getByLabel('Severity').selectOption('ERROR')
     await page.waitForURL(/severity=ERROR/)
     await page.locator('td .state.warn').first().waitFor({ state: 'detached' })
-    await page.getByRole('row').filter({ hasText: 'ERROR' }).getByRole('link').first().click()
+    const row = page.getByRole('row').filter({ hasText: 'ERROR' }).first()
+    await row.locator('a[href*="/sessions"]').click()
     await page.getByRole('list', { name: 'Timeline of attempts and waits' }).waitFor()
+  })
+
+  it('groups errors by kind, message and operation with counts, and opens one group', async () => {
+    const { page, house } = await openTab('/errors', { quiet: true })
+    await page.getByText('No errors in this time range').waitFor()
+    for (const order of [1, 22, 333])
+      await house.hf
+        .run('orders', () => Promise.reject(new Error(`order ${order} is locked`)), ONCE)
+        .catch(() => {})
+    await house.hf.run('mails', () => Promise.reject(new Error('order 1 is locked')), ONCE).catch(() => {})
+    await page.reload()
+    const table = page.getByRole('region', { name: 'Error groups' })
+    const row = table.getByRole('row').filter({ hasText: 'orders' })
+    await row.waitFor()
+    expect(await table.getByRole('row').count()).toBe(4) // with header and total
+    expect(await row.getByRole('cell').nth(3).textContent()).toBe('3')
+    expect(await row.getByRole('img').getAttribute('aria-label')).toContain('3 errors')
+    expect(await table.locator('tfoot').textContent()).toContain('4')
+    await row.getByRole('link', { name: 'Error: order <n> is locked' }).click()
+    const heading = page.getByRole('heading', { name: 'order <n> is locked' })
+    await heading.waitFor()
+    await expect.poll(() => page.title()).toContain('order <n> is locked')
+    await page.getByRole('region', { name: 'Errors', exact: true }).getByText('order 333 is locked').waitFor()
+    await page.getByText('No policy and no configuration was changed').waitFor()
+    await page.getByRole('link', { name: 'Failed sessions of orders' }).click()
+    await page.getByRole('heading', { name: 'Sessions' }).waitFor()
+    await page.goBack()
+    await heading.waitFor()
+  })
+
+  it('exports error groups and audit records as CSV', async () => {
+    const { page } = await openTab('/errors')
+    const save = async () => {
+      const download = page.waitForEvent('download')
+      await page.getByRole('button', { name: 'Export CSV' }).click()
+      return readFile(await (await download).path(), 'utf8')
+    }
+    expect(await save()).toMatch(/^kind,operation,message,count,first_seen,last_seen,session_id\r\n/)
+    await page.goto(new URL('/audit', page.url()).href)
+    expect(await save()).toContain('breaker.trip,pool:proxies:syd-8,the provider asked for it')
+  })
+
+  it('undoes a filter with Back and keeps tables at 768 pixels', async () => {
+    const { page } = await openTab('/errors?view=list')
+    await page.getByLabel('Severity').selectOption('ERROR')
+    await page.waitForURL(/severity=ERROR/)
+    await page.goBack()
+    await expect.poll(() => page.getByLabel('Severity').inputValue()).toBe('')
+    await page.setViewportSize({ width: 768, height: 900 })
+    for (const path of ['/errors', '/errors?view=list', '/audit', '/policies']) {
+      await page.goto(new URL(path, page.url()).href)
+      expect([
+        path,
+        await page
+          .locator('tbody tr')
+          .first()
+          .evaluate((row) => getComputedStyle(row).display),
+      ]).toEqual([path, 'table-row'])
+    }
   })
 
   it('shows markup in a recorded error as text', async () => {
     const { page, house } = await openTab('/errors')
     const markup = '<img src="none.png" alt="injected" onerror="document.title = `injected`">'
     await house.hf.run('injection', () => Promise.reject(new TypeError(markup))).catch(() => {})
-    await page.reload()
-    const link = page.getByRole('row').filter({ hasText: markup }).getByRole('link').first()
-    await link.click()
+    await page.goto(`${house.url}/errors?view=list`)
+    const row = page.getByRole('row').filter({ hasText: markup }).first()
+    await row.locator('a[href*="/sessions"]').click()
     await page.getByRole('list', { name: 'Timeline of attempts and waits' }).waitFor()
     await page.getByText(markup).first().waitFor()
     expect(await page.getByAltText('injected').count()).toBe(0)
     expect(await page.title()).not.toContain('injected')
   })
 
-  it('lists audit records with actor and reason', async () => {
-    const { page } = await openTab('/audit?action=breaker.trip')
+  it('lists audit records with actor, reason, differences and a link to the target', async () => {
+    const { page, house } = await openTab('/audit?action=breaker.trip')
     const row = page.getByRole('row', { name: /breaker\.trip/ })
     expect(await row.textContent()).toContain('the provider asked for it')
-    await row.getByText('Show').click()
-    await page.getByText('"before"').waitFor()
+    await house.hf.policies.put({ id: 'fetch', maxAttempts: 8 }, { by: 'ann', reason: 'slow site' })
+    await page.goto(`${house.url}/audit?action=policy.put`)
+    expect(await page.getByRole('list', { name: 'Changes of fetch' }).textContent()).toBe('max_attempts4→8')
+    await page
+      .getByRole('row', { name: /slow site/ })
+      .getByRole('link', { name: 'fetch', exact: true })
+      .click()
+    await page.getByRole('heading', { name: 'fetch', exact: true }).waitFor()
+    await expect.poll(() => page.title()).toContain('fetch')
   })
 
   it('explains an operation, and rolls back with the differences that it makes', async () => {
@@ -81,5 +153,39 @@ inBrowser('the errors, audit and settings pages', () => {
   it('shows a message for an unknown page', async () => {
     const { page } = await openTab('/nowhere', { quiet: true })
     await page.getByText('Page not found').waitFor()
+  })
+})
+
+inBrowser('questions of an engineer on call about errors', () => {
+  it('answers in two clicks who changed the policy before the errors rose', async () => {
+    const { page, house } = await openTab('/', { quiet: true })
+    await house.hf.policies.put({ id: 'fetch', totalTimeout: 100 }, { by: 'ann', reason: 'fail faster' })
+    for (let n = 0; n < 3; n++)
+      await house.hf.run('fetch', () => Promise.reject(new Error('no answer in time')), ONCE).catch(() => {})
+    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Errors' }).click()
+    await page.getByRole('link', { name: 'no answer in time' }).click()
+    const changes = page.getByRole('region', { name: 'Configuration changes before and during these errors' })
+    const row = changes.getByRole('row', { name: /policy\.put/ })
+    expect(await row.textContent()).toMatch(/ann.*fail faster/s)
+    expect(await row.getByRole('list', { name: 'Changes of fetch' }).textContent()).toBe(
+      'total_timeout1 min→100 ms',
+    )
+  })
+
+  it('answers in three clicks whether a provider limits the rate', async () => {
+    const { page, house } = await openTab('/', { quiet: true })
+    const limited = () => Promise.reject(Object.assign(new Error('slow down'), { status: 429 }))
+    for (let n = 0; n < 4; n++) await house.hf.run('gemini', limited, ONCE).catch(() => {})
+    await house.hf.run('fetch', () => Promise.reject(new Error('other')), ONCE).catch(() => {})
+    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Errors' }).click()
+    const kinds = page.getByRole('list', { name: 'Errors by kind' })
+    await kinds.getByText('80 %').waitFor()
+    await kinds.getByRole('link', { name: 'rate limited 4' }).click()
+    const table = page.getByRole('region', { name: 'Error groups' })
+    await table.getByText('other').waitFor({ state: 'detached' })
+    await table.getByRole('link', { name: 'slow down' }).click()
+    const facts = page.getByLabel('Error group', { exact: true })
+    await facts.waitFor()
+    expect(await facts.textContent()).toMatch(/Errors4.*rate limited.*gemini.*HTTP status429/)
   })
 })

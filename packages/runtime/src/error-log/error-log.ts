@@ -1,8 +1,16 @@
 import type { ErrorLogOptions, RuntimeContext } from '@holdfast/config'
-import { type ErrorRecord, ThrottledWarnings } from '@holdfast/records'
+import { DAY_MS, type ErrorRecord, ThrottledWarnings } from '@holdfast/records'
 import { checkJournalFilter, type ErrorFilter, type Page } from '@holdfast/store'
 import { Outbox } from '../events/outbox.js'
 import { LabelledValues } from '../metrics/labelled-values.js'
+import {
+  type ErrorGroupDetails,
+  type ErrorGroupFilter,
+  ErrorGrouping,
+  type ErrorGroups,
+  groupIdOf,
+  MAX_GROUP_RECORDS,
+} from './error-groups.js'
 import { ErrorFiles } from './files.js'
 import {
   type BreakerOpening,
@@ -13,6 +21,15 @@ import {
 
 /** How many records can wait for the store or for the disk. */
 const OUTBOX_CAPACITY = 5000
+
+/** How many records are read to group them. */
+const MAX_GROUPED_RECORDS = 20_000
+
+/** How many records are read at a time. Other work can run between two reads. */
+const GROUP_PAGE_SIZE = 1000
+
+/** How many groups are returned by default. */
+const DEFAULT_GROUP_LIMIT = 100
 
 /** How many operations have their own counters. */
 const MAX_OPERATIONS = 1000
@@ -70,6 +87,63 @@ export class ErrorLog {
     checkJournalFilter('error records', filter)
     await this.store.flush()
     return this.runtime.store.errors.list(filter)
+  }
+
+  /**
+   * Groups the error records of a time range by kind, operation and message, the largest group first. The default time range
+   * is the last 24 hours. At most 20,000 records are read, the newest ones; `complete` tells whether these are all.
+   */
+  async groups(filter: ErrorGroupFilter = {}): Promise<ErrorGroups> {
+    const { limit = DEFAULT_GROUP_LIMIT } = filter
+    const grouping = new ErrorGrouping()
+    const range = await this.readRange(filter, (record) => grouping.add(record))
+    const items = grouping.list(range.from.getTime(), range.to.getTime(), limit)
+    return { items, ...range }
+  }
+
+  /** One group of error records with its newest records; undefined where no record belongs to it. */
+  async group(groupId: string, filter: ErrorGroupFilter = {}): Promise<ErrorGroupDetails | undefined> {
+    const grouping = new ErrorGrouping()
+    const records: ErrorRecord[] = []
+    const range = await this.readRange(filter, (record) => {
+      if (groupIdOf(record) !== groupId) return
+      grouping.add(record)
+      if (records.length < MAX_GROUP_RECORDS) records.push(record)
+    })
+    const [group] = grouping.list(range.from.getTime(), range.to.getTime())
+    return group && { ...group, records }
+  }
+
+  /** Passes the records of a time range to `add`, newest first, and returns the range that was read. */
+  private async readRange(
+    { limit: _, kind, ...filter }: ErrorGroupFilter,
+    add: (record: ErrorRecord) => void,
+  ): Promise<Omit<ErrorGroups, 'items'>> {
+    const now = this.runtime.clock.wall()
+    const to = filter.to ?? new Date(now)
+    const from = filter.from ?? new Date(to.getTime() - DAY_MS)
+    let scanned = 0
+    let oldest = to
+    let cursor: string | undefined
+    do {
+      const page = await this.list({
+        ...filter,
+        from,
+        // A record of this millisecond belongs to a range that ends now.
+        ...(filter.to !== undefined && { to }),
+        order: 'newest',
+        limit: GROUP_PAGE_SIZE,
+        cursor,
+      })
+      for (const record of page.items) {
+        oldest = record.timestamp
+        if (kind === undefined || record.kind === kind) add(record)
+      }
+      scanned += page.items.length
+      cursor = page.cursor
+    } while (cursor !== undefined && scanned < MAX_GROUPED_RECORDS)
+    const isComplete = cursor === undefined
+    return { from: isComplete ? from : oldest, to, scanned, complete: isComplete }
   }
 
   /** The number of error records per operation since the process started; beyond 1,000 operations they count as `other`. */

@@ -7,6 +7,7 @@
 export { hasRole, type Role } from '../roles.js'
 export type { WireAccess } from '../routes/access.js'
 export type { WireConfigDifference, WireValidation } from '../routes/config.js'
+export type { WireErrorGroup, WireErrorGroupDetails, WireErrorGroups } from '../routes/errors.js'
 export type { WireJob } from '../routes/jobs.js'
 export type { WireFleet, WireNode } from '../routes/nodes.js'
 export type { WireMember, WirePool } from '../routes/pools.js'

@@ -17,6 +17,7 @@ const COMMANDS = [
   'config',
   'breakers',
   'sessions',
+  'errors',
   'tail',
   'nodes',
   'dead-letters',

@@ -242,6 +242,21 @@ describe('a command with --url', () => {
     expect(err).toMatch(/2 .* success +200/)
   })
 
+  it('lists errors grouped by kind, message and operation', async () => {
+    const { hf, world, url } = await running()
+    for (const order of [1, 2])
+      await hf
+        .run('orders', () => Promise.reject(new Error(`order ${order} is locked`)), {
+          policy: { maxAttempts: 1 },
+        })
+        .catch(() => {})
+    const { out, code } = await world.run(['errors', '--url', url])
+    expect(code).toBe(EXIT_CODES.ok)
+    expect(out).toMatch(/2 .* orders +Error: order <n> is locked/)
+    const { json } = await world.run(['errors', '--kind', 'rate_limited', '--json', '--url', url])
+    expect(json.items).toEqual([])
+  })
+
   it('shows the differences of live changes, and rolls them back and forth', async () => {
     const { hf, world, url } = await running()
     await hf.policies.put({ id: 'quick', maxAttempts: 7 }, { by: 'ann', reason: 'patience' })

@@ -103,12 +103,12 @@ export interface FieldDifference {
 }
 
 /** Flattens the nested objects of a record. */
-const flattenRecord = (input: Record<string, unknown>): Record<string, unknown> =>
+const flattenRecord = (input: Record<string, unknown>, path = ''): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(input).flatMap(([name, value]) =>
       typeof value === 'object' && value !== null && !Array.isArray(value)
-        ? Object.entries(value).map(([key, inner]) => [`${name}.${key}`, inner] as const)
-        : [[name, value] as const],
+        ? Object.entries(flattenRecord(value as Record<string, unknown>, `${path}${name}.`))
+        : [[path + name, value] as const],
     ),
   )
 

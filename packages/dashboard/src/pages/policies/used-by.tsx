@@ -7,7 +7,7 @@ import { type PolicyUser, usersOf } from './users.js'
 const DEFAULT_POLICY_ID = 'default'
 
 const urlOf = ({ kind, name }: PolicyUser): string =>
-  kind === 'pool' ? '/pools' : urlFor('/settings', { operation: name })
+  kind === 'pool' ? '/pools' : urlFor('/operations', { id: name })
 
 /** The operations and pools that use a policy, and the sessions that it handled. */
 export function UsedBy({ config, id }: { config: PolicyConfig; id: string }) {
@@ -26,8 +26,7 @@ export function UsedBy({ config, id }: { config: PolicyConfig; id: string }) {
             'Every operation without another policy'
           ) : (
             <>
-              The operation <a href={urlFor('/settings', { operation: id })}>{id}</a>, and calls that name the
-              policy
+              The operation <a href={urlFor('/operations', { id })}>{id}</a>, and calls that name the policy
             </>
           )}
         </li>

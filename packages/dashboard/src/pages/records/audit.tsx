@@ -1,8 +1,11 @@
 import type { WireAudit as AuditRecord } from '../../api/types.js'
-import { EmptyState, Json, NoValue, PageHead, Table, Time } from '../../components/basics.js'
+import { EmptyState, PageHead } from '../../components/basics.js'
+import { type Column, CsvButton } from '../../components/data-table.js'
 import { ChoiceFilter, Filters, TextFilter } from '../../components/filters.js'
 import { ListView, useList } from '../../components/list.js'
 import { route } from '../../route.js'
+import { rangeFilter } from '../../time-range.js'
+import { AuditTable } from './audit-table.js'
 
 const ACTIONS = [
   ['', 'any'],
@@ -18,6 +21,7 @@ const ACTIONS = [
     'dead_letter.replay',
     'dead_letter.purge',
     'dead_letter.complete',
+    'dead_letter.edit',
     'session.cancel',
     'session.read',
     'metrics.read',
@@ -29,10 +33,23 @@ const ACTIONS = [
   ].map((action) => [action, action] as const),
 ] as const
 
+const formatSide = (value: unknown): string | undefined => (value == null ? undefined : JSON.stringify(value))
+
+/** The columns of the CSV file. */
+const AUDIT_COLUMNS: readonly Column<AuditRecord>[] = [
+  { key: 'timestamp', title: 'Time', value: ({ timestamp }) => timestamp },
+  { key: 'actor', title: 'Actor', value: ({ actor }) => actor },
+  { key: 'action', title: 'Action', value: ({ action }) => action },
+  { key: 'target', title: 'Target', value: ({ target }) => target },
+  { key: 'reason', title: 'Reason', value: ({ reason }) => reason },
+  { key: 'before', title: 'Before', value: ({ before }) => formatSide(before) },
+  { key: 'after', title: 'After', value: ({ after }) => formatSide(after) },
+]
+
 /** The page of the audit trail. */
 export function Audit() {
   const { actor, action, target } = route.value.query
-  const list = useList<AuditRecord>('/audit', { actor, action, target }, 5000)
+  const list = useList<AuditRecord>('/audit', { actor, action, target, ...rangeFilter.value }, 5000)
   return (
     <>
       <PageHead title="Audit" />
@@ -50,30 +67,12 @@ export function Audit() {
         }
       >
         {(records) => (
-          <Table
-            label="Audit records"
-            head={['Time', 'Actor', 'Action', 'Target', 'Reason', 'Before and after']}
-          >
-            {records.map((record) => (
-              <tr key={record.audit_id}>
-                <td>
-                  <Time at={record.timestamp} />
-                </td>
-                <td>{record.actor}</td>
-                <td>{record.action}</td>
-                <td class="long">{record.target}</td>
-                <td>{record.reason ?? <NoValue />}</td>
-                <td>
-                  {(record.before ?? record.after) !== undefined && (
-                    <details>
-                      <summary>Show</summary>
-                      <Json value={{ before: record.before, after: record.after }} label="Before and after" />
-                    </details>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </Table>
+          <>
+            <AuditTable records={records} />
+            <p class="hint more">
+              <CsvButton name="audit" columns={AUDIT_COLUMNS} rows={records} />
+            </p>
+          </>
         )}
       </ListView>
     </>

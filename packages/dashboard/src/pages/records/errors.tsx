@@ -1,22 +1,29 @@
+import '../../style/policies.css'
 import type { WireErrorRecord } from '../../api/types.js'
-import { EmptyState, Json, numericHead, PageHead, StateLabel, Table, Time } from '../../components/basics.js'
+import { EmptyState, PageHead } from '../../components/basics.js'
+import { CsvButton } from '../../components/data-table.js'
 import { ChoiceFilter, Filters, TextFilter } from '../../components/filters.js'
 import { ListView, useList } from '../../components/list.js'
-import { formatInline, formatName } from '../../format.js'
 import { route, urlFor } from '../../route.js'
+import { rangeFilter } from '../../time-range.js'
+import { ErrorGroupPage } from './error-group.js'
+import { ErrorGroupList } from './error-groups.js'
+import { ERROR_COLUMNS, ErrorTable } from './error-table.js'
 
 const options = (...names: string[]) => [
   ['', 'any'] as const,
   ...names.map((name) => [name, name.toLowerCase()] as const),
 ]
 
-/** The page of error records, newest first. */
+/** The page of errors: grouped, one group, or all records. */
 export function Errors() {
-  const { severity, category, operation } = route.value.query
-  const list = useList<WireErrorRecord>('/errors', { severity, category, operation }, 5000)
+  const { group, view } = route.value.query
+  if (group !== undefined) return <ErrorGroupPage key={group} id={group} />
   return (
     <>
-      <PageHead title="Errors" />
+      <PageHead title="Errors">
+        <ViewSwitch view={view} />
+      </PageHead>
       <Filters label="Filter errors">
         <ChoiceFilter name="severity" label="Severity" options={options('WARNING', 'ERROR', 'CRITICAL')} />
         <ChoiceFilter
@@ -25,62 +32,57 @@ export function Errors() {
           options={options('TRANSIENT', 'PERMANENT', 'CRITICAL')}
         />
         <TextFilter name="operation" label="Operation" />
+        {view !== 'list' && <TextFilter name="kind" label="Kind" placeholder="rate_limited" />}
       </Filters>
-      <ListView
-        of={list}
-        empty={
-          <EmptyState title="No errors">
-            An error is recorded for each failed attempt and for each breaker that opens.
-          </EmptyState>
-        }
-      >
-        {(errors) => (
-          <Table
-            label="Errors"
-            head={['Time', 'Severity', 'Operation', 'Kind', 'Message', numericHead('Retries'), 'Context']}
-          >
-            {errors.map((error) => (
-              <tr>
-                <td>
-                  <Time at={error.timestamp} />
-                </td>
-                <td>
-                  <StateLabel of={error.severity} />
-                </td>
-                <td>
-                  {error.session_id == null ? (
-                    formatInline(error.context['operation'])
-                  ) : (
-                    <a href={urlFor('/sessions', { id: error.session_id })}>
-                      {formatInline(error.context['operation'])}
-                    </a>
-                  )}
-                </td>
-                <td>
-                  {formatName(error.kind)}
-                  <div class="hint">{error.category.toLowerCase()}</div>
-                </td>
-                <td class="long">
-                  {error.error_type}: {error.message}
-                  {error.http_status != null &&
-                    !error.message.includes(String(error.http_status)) &&
-                    ` (${error.http_status})`}
-                </td>
-                <td class="number">{error.retry_count}</td>
-                <td>
-                  <details>
-                    <summary>Show</summary>
-                    <Json
-                      value={{ ...error.context, stack_trace: error.stack_trace ?? undefined }}
-                      label="Context"
-                    />
-                  </details>
-                </td>
-              </tr>
-            ))}
-          </Table>
-        )}
-      </ListView>
+      {view === 'list' ? <ErrorList /> : <ErrorGroupList />}
     </>
+  )
+}
+
+/** The links between the groups and all records, which keep the filters. */
+function ViewSwitch({ view }: { view: string | undefined }) {
+  const { severity, category, operation } = route.value.query
+  const filters = { severity, category, operation }
+  return (
+    <nav aria-label="View" class="view-switch">
+      <a href={urlFor('/errors', filters)} aria-current={view === 'list' ? undefined : 'page'}>
+        Grouped
+      </a>
+      <a
+        href={urlFor('/errors', { ...filters, view: 'list' })}
+        aria-current={view === 'list' ? 'page' : undefined}
+      >
+        All errors
+      </a>
+    </nav>
+  )
+}
+
+/** All error records, newest first. */
+function ErrorList() {
+  const { severity, category, operation } = route.value.query
+  const list = useList<WireErrorRecord>(
+    '/errors',
+    { severity, category, operation, ...rangeFilter.value },
+    5000,
+  )
+  return (
+    <ListView
+      of={list}
+      empty={
+        <EmptyState title="No errors">
+          An error is recorded for each failed attempt and for each breaker that opens.
+        </EmptyState>
+      }
+    >
+      {(errors) => (
+        <>
+          <ErrorTable errors={errors} />
+          <p class="hint more">
+            <CsvButton name="errors" columns={ERROR_COLUMNS} rows={errors} />
+          </p>
+        </>
+      )}
+    </ListView>
   )
 }

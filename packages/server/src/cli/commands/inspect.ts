@@ -1,11 +1,12 @@
 import { type Command, Option } from 'commander'
 import type { BreakersOptions, ChangeOptions } from '../actions/breakers.js'
+import type { ErrorsOptions } from '../actions/errors.js'
 import type { SessionsOptions } from '../actions/sessions.js'
 import type { TailOptions } from '../actions/tail.js'
 import { limitOption, parsePositiveNumber, parseTripDuration, reasonOption, repeatable } from './options.js'
 import { addExamples, type RunAction, withExamples } from './run-action.js'
 
-/** Adds the commands that show breakers, sessions, events and nodes. */
+/** Adds the commands that show breakers, sessions, errors, events and nodes. */
 export function addInspect(root: Command, runAction: RunAction): void {
   const load = () => import('../actions/breakers.js')
   const breakers = root
@@ -86,6 +87,33 @@ export function addInspect(root: Command, runAction: RunAction): void {
     .action((id: string) =>
       runAction(async (context) => (await import('../actions/sessions.js')).showSession(context, id)),
     )
+  withExamples(
+    root
+      .command('errors')
+      .description('list errors grouped by kind, message and operation, the most frequent first')
+      .option('--operation <name>', 'only errors of this operation')
+      .option('--kind <kind>', 'only errors of this kind of failure')
+      .addOption(
+        new Option('--severity <severity>', 'only errors of this severity').choices([
+          'WARNING',
+          'ERROR',
+          'CRITICAL',
+        ]),
+      )
+      .addOption(
+        new Option('--hours <n>', 'the length of the time range, which ends now')
+          .argParser(parsePositiveNumber)
+          .default(24),
+      )
+      .addOption(limitOption())
+      .action((options: ErrorsOptions) =>
+        runAction(async (context) =>
+          (await import('../actions/errors.js')).listErrorGroups(context, options),
+        ),
+      ),
+    'holdfast errors --hours 1',
+    'holdfast errors --kind rate_limited --operation orders.save',
+  )
   addExamples(sessions, { show: ['holdfast sessions show fetch_1769688000000_k3j9x2ab'] })
   withExamples(
     root
