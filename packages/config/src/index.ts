@@ -58,6 +58,7 @@ export { callConfiguration, deadLetterOptions, errorLogOptions } from './resolve
 export { type ResolvedConfig, resolveConfig } from './resolve/resolve-config.js'
 export type { Actor, EventInput, Logger, RuntimeContext } from './runtime-context.js'
 export { breakerEntryOptions } from './schema/breaker-entry.js'
+export { BUILT_IN_POLICIES } from './schema/built-in-policies.js'
 export { jsonSchema } from './schema/json-schema.js'
 export type { Layer } from './schema/layer.js'
 export type { MemberChange } from './schema/member-change.js'

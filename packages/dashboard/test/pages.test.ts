@@ -1,9 +1,11 @@
 // The main tasks of each page. One test file, so that all share a browser and its cache.
 import './pages/access.js'
+import './pages/breaker.js'
 import './pages/breakers.js'
 import './pages/connection.js'
 import './pages/dead-letters.js'
 import './pages/nodes.js'
+import './pages/on-call.js'
 import './pages/operations.js'
 import './pages/overview.js'
 import './pages/policies.js'

@@ -28,3 +28,4 @@ export type {
   Store,
   StoredBreaker,
 } from './store.js'
+export { parseStoreUrl, STORE_URL_FORMAT } from './store-url.js'

@@ -33,16 +33,19 @@ describe('openStore', () => {
   it.each([
     ['redis://user:secret@host', "unknown scheme 'redis:'"],
     ['constructor:x', "unknown scheme 'constructor:'"],
-    ['', 'has no scheme'],
-    ['/var/data', 'has no scheme'],
-    ['files:', 'expected a location after'],
-    ['sqlite', 'expected a location after'],
-    ['memory:x', 'expected nothing after'],
+    ['', 'got a url without a scheme'],
+    ['/var/data', 'got a url without a scheme'],
+    ['files:', "got no location after 'files:'"],
+    ['sqlite', "got no location after 'sqlite:'"],
+    ['memory:x', "got a location after 'memory:'"],
+    ['postgres:database', "got 'postgres:' without a host"],
   ])('rejects %j with the expected forms', async (url, problem) => {
     const error = (await openStore(url).catch((failure: unknown) => failure)) as Error
     expect(error).toMatchObject({ code: 'INVALID_OPTIONS' })
     expect(error.message).toContain(problem)
-    expect(error.message).toContain('expected memory, files:DIR, sqlite:FILE')
+    expect(error.message).toContain(
+      'expected memory, files:DIR, sqlite:FILE or postgres://HOST/DATABASE, got ',
+    )
     expect(error.message).not.toContain('secret')
   })
 })

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { parseStoreUrl } from '@holdfast/store'
 import { breakerEntryOptions } from '../schema/breaker-entry.js'
 import { DEFAULT_POLICY_ID } from '../schema/built-in-policies.js'
 import type { Config } from '../schema/schema.js'
@@ -58,7 +59,10 @@ export function errorLogOptions(
   const { dir, ...options } = errorLog
   if (dir === undefined) return options
   // A file store already writes the same records to `logs`, so a second copy is not needed.
-  const storeDir = /^files:(.*)$/s.exec(storeUrl)?.[1]
-  const isStoreDir = storeDir !== undefined && resolvePath(dir) === resolve(resolvePath(storeDir), 'logs')
+  const store = parseStoreUrl(storeUrl)
+  const isStoreDir =
+    'scheme' in store &&
+    store.scheme === 'files' &&
+    resolvePath(dir) === resolve(resolvePath(store.location), 'logs')
   return isStoreDir ? options : { ...options, dir: resolvePath(dir) }
 }

@@ -1,4 +1,5 @@
 import { DAY_MS, patternProblem, toSeconds } from '@holdfast/records'
+import { parseStoreUrl, STORE_URL_FORMAT } from '@holdfast/store'
 import {
   isRetryableStatus,
   matcherProblems,
@@ -273,8 +274,8 @@ export const safePattern = () =>
 /** The url of a store. It may contain credentials, so it is never shown completely. */
 export const storeUrl = () =>
   withInfo(
-    z.string().refine((value) => /^(memory:?|(files|sqlite):.+|postgres(ql)?:\/\/.+)$/s.test(value)),
-    'memory, files:DIR, sqlite:FILE or postgres://HOST/DATABASE',
+    z.string().refine((value) => !('problem' in parseStoreUrl(value))),
+    STORE_URL_FORMAT,
     { isSecret: true },
   )
 

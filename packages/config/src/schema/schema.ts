@@ -1,4 +1,5 @@
 import { type CamelCased, createCodec } from '@holdfast/records'
+import { STORE_URL_FORMAT } from '@holdfast/store'
 import { z } from 'zod'
 import { CONFIG_DEFAULTS } from '../defaults.js'
 import { CURRENT_VERSION } from '../version.js'
@@ -51,7 +52,7 @@ export const configSchema = z.strictObject({
   record_results: optionalKey(booleanValue(), 'Stores the results of recorded calls.', false),
   store: optionalKey(
     storeUrl(),
-    'Where records are stored: memory, files:DIR, sqlite:FILE or postgres://… A path is relative to the config file.',
+    `Where records are stored: ${STORE_URL_FORMAT}. A path is relative to the config file.`,
     `${CONFIG_DEFAULTS.store}; memory for a config that is not a file`,
   ),
   overrides: optionalKey(

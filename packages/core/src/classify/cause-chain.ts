@@ -1,5 +1,6 @@
 import { type HoldfastError, isHoldfastError } from '../errors.js'
 import { type ErrorLike, isErrorLike } from './classification.js'
+import { ownErrorOf } from './own-errors.js'
 
 /** More than any real chain of causes has; ends a circular one. */
 export const MAX_CHAIN_LENGTH = 100
@@ -17,7 +18,7 @@ export interface CauseChain {
  * Whether a guard, breaker, pool, bulkhead or budget rejected the call. A retry at once cannot help, and the causes were
  * handled by the guard that rejected it, so they are not inspected.
  */
-const isRejection = ({ code }: HoldfastError): boolean => /^(CIRC|POOL|BULK|NETW|RETRY|CANC)/.test(code)
+const isRejection = ({ code }: HoldfastError): boolean => ownErrorOf(code)?.[2] !== undefined
 
 /** Reads an error and its causes, as far as they can be read. A rejection by Holdfast ends the chain. */
 export function readCauseChain(error: unknown): CauseChain {

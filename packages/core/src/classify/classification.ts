@@ -16,6 +16,22 @@ export type Kind =
   | 'cancelled'
   | 'unknown'
 
+/** Every {@link Kind}. */
+export const KINDS = [
+  'timeout',
+  'network_error',
+  'rate_limited',
+  'server_error',
+  'auth',
+  'validation',
+  'not_found',
+  'conflict',
+  'disk_full',
+  'access_denied',
+  'cancelled',
+  'unknown',
+] as const satisfies readonly Kind[]
+
 /** The result of {@link classify}. One object can be shared by many errors and must not be changed. */
 export interface Classification {
   /** Whether a retry can succeed. */

@@ -16,6 +16,7 @@ import { byMessage, byName } from './error-names.js'
 import { byGrpcStatus } from './grpc.js'
 import { byHttpStatus, httpStatusOf } from './http.js'
 import { byMongo } from './mongodb.js'
+import { byOwnCode } from './own-errors.js'
 import { isRateLimited, parseRetryAfter, type WallTime } from './retry-after.js'
 import { bySqlState } from './sql.js'
 import { byValidationIssues } from './validation.js'
@@ -56,11 +57,11 @@ const isBareError = (error: ErrorLike): boolean =>
 function classifyNode(error: ErrorLike): Classification | undefined {
   const { code } = error
   if (typeof code === 'string') {
+    if (isHoldfastError(error)) return byOwnCode(code)
     // axios reports a timeout with the code of an aborted connection.
     const byErrorCode =
       code === 'ECONNABORTED' && `${error.message}`.startsWith('timeout') ? TIMEOUT : byCode(code)
     if (byErrorCode !== undefined) return byErrorCode
-    if (isHoldfastError(error)) return byCode(`own:${code}`)
   }
   const status = httpStatusOf(error)
   if (status !== undefined && (status >= 400 || !isErrorObject(error))) return byHttpError(error, status)

@@ -13,8 +13,7 @@ import {
 /**
  * Classifications with their patterns, of which the first match counts. A pattern matches the code, name or class name of an
  * error (of an operating system, Node.js, Bun, undici, an HTTP client, an SDK; many are recognised by their ending), or one of
- * `http:` with a status, `sql:` with a SQLSTATE, `grpc:` with a status, `mongo:` with a code or label, `own:` with a code of
- * Holdfast.
+ * `http:` with a status, `sql:` with a SQLSTATE, `grpc:` with a status, `mongo:` with a code or label.
  */
 const CODE_PATTERNS: readonly (readonly [Classification, RegExp])[] = [
   [TIMEOUT, /^(http:408|sql:57014|grpc:DEADL.*)$|TIMED?OUT$|_timeout$|Timeout(Error|Exception)?$/],
@@ -35,31 +34,23 @@ const CODE_PATTERNS: readonly (readonly [Classification, RegExp])[] = [
   [createClassification('permanent', 'auth'), /^http:407/],
   [createClassification('transient', 'disk_full'), /^(sql:53100|ENOSPC|EDQUOT)$/],
   [createClassification('transient', 'conflict'), /^(sql:(40|55P03)|grpc:ABORT|mongo:Tra)/],
-  [
-    createClassification('transient', 'server_error'),
-    /^(http:5(?!01|05)|sql:5[378]|grpc:UNAV|own:STORE|mongo:Ret)/,
-  ],
+  [createClassification('transient', 'server_error'), /^(http:5(?!01|05)|sql:5[378]|grpc:UNAV|mongo:Ret)/],
   [createClassification('permanent', 'server_error'), /^(http:5|grpc:(UN|INT|DATA))/],
-  [createClassification('permanent', 'network_error'), /^own:NETW/],
-  [createClassification('permanent', 'cancelled'), /^own:CANC/],
   [
     createClassification('permanent', 'access_denied'),
     /^(http:4(03|51)|sql:42501|grpc:PERM|EACCES$|EPERM$|EROFS$)/,
   ],
-  [
-    createClassification('permanent', 'not_found'),
-    /^(http:4(04|10)|(grpc|own):.*NOT_FOUND|ENOENT$|ENOTDIR$)/,
-  ],
+  [createClassification('permanent', 'not_found'), /^(http:4(04|10)|grpc:.*NOT_FOUND|ENOENT$|ENOTDIR$)/],
   [
     createClassification('permanent', 'conflict'),
-    /^(http:4(09|12|23)|sql:23|grpc:ALR|own:.*(CONFLICT|USE|LEASED)|mongo:1100[01]$|EEXIST$|ENOTEMPTY$)/,
+    /^(http:4(09|12|23)|sql:23|grpc:ALR|mongo:1100[01]$|EEXIST$|ENOTEMPTY$)/,
   ],
   [
     createClassification('permanent', 'validation'),
-    /^(http:4(0[056]|1[1-7]|22|28|31)|sql:[24]2|grpc:|own:(INV|CONF|PAYL)|EINVAL$|UND_ERR_INV)|Validation(Error|Exception)$/,
+    /^(http:4(0[056]|1[1-7]|22|28|31)|sql:[24]2|grpc:|EINVAL$|UND_ERR_INV)|Validation(Error|Exception)$/,
   ],
   [UNKNOWN, /^http:425/],
-  [PERMANENT_UNKNOWN, /^(http|sql|own):/],
+  [PERMANENT_UNKNOWN, /^(http|sql):/],
 ]
 
 /** Classifies a code or name; undefined where it is unknown. Codes are classified before SQLSTATEs, because `EPIPE` has the form of one. */

@@ -1,4 +1,5 @@
-export type { Category, Classification, Kind } from './classification.js'
+export { type Category, type Classification, KINDS, type Kind } from './classification.js'
 export { classify } from './classify.js'
 export { type CompiledMatcher, compileMatchers, type Matcher, matcherProblems } from './matchers.js'
+export { OWN_ERRORS, ownErrorOf } from './own-errors.js'
 export { parseRetryAfter } from './retry-after.js'

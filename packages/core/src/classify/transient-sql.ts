@@ -3,6 +3,7 @@ import { readCauseChain } from './cause-chain.js'
 import type { Classification, ErrorLike } from './classification.js'
 import { byCode } from './error-codes.js'
 import { byMessage, byName } from './error-names.js'
+import { byOwnCode } from './own-errors.js'
 import { bySqlState } from './sql.js'
 
 const CONNECTION_KINDS = ['timeout', 'network_error']
@@ -17,7 +18,7 @@ function byConnectionCode(error: ErrorLike): Classification | undefined {
 /** Whether one error is transient; undefined if it cannot be classified, so that its cause decides. */
 function isTransientError(error: ErrorLike): boolean | undefined {
   const found = isHoldfastError(error)
-    ? byCode(`own:${error.code}`)
+    ? byOwnCode(error.code)
     : (byConnectionCode(error) ?? bySqlState(error) ?? byName(error) ?? byMessage(error.message))
   return found && found.category === 'transient'
 }

@@ -24,7 +24,7 @@ export {
 } from '../breaker/options.js'
 export type { BreakerOutcome, PermitState } from '../breaker/permit.js'
 export { Bulkhead } from '../bulkhead/bulkhead.js'
-export { compileMatchers, matcherProblems } from '../classify/index.js'
+export { compileMatchers, KINDS, matcherProblems, OWN_ERRORS, ownErrorOf } from '../classify/index.js'
 export { approximateStartTime, systemClock, systemRandom } from '../clock.js'
 export { CredentialThrottle } from '../credential-throttle.js'
 export { overridePlaces } from '../decorators/overrides.js'

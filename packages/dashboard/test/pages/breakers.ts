@@ -13,13 +13,13 @@ inBrowser('the breakers page', () => {
         .filter({ has: page.locator('.breaker') })
         .count(),
     ).toBe(2)
-    await page.getByLabel('Search').fill('gem')
+    await page.getByLabel('Filter by ID').fill('gem')
     await page.getByText('pool:proxies:syd-8').waitFor({ state: 'detached' })
     expect(new URL(page.url()).search).toBe('?state=open&q=gem')
     await page.reload()
     await page.getByText('service:gemini').waitFor()
-    expect(await page.getByLabel('Search').inputValue()).toBe('gem')
-    await page.getByLabel('Search').fill('nothing like it')
+    expect(await page.getByLabel('Filter by ID').inputValue()).toBe('gem')
+    await page.getByLabel('Filter by ID').fill('nothing like it')
     await page.getByText('No matching breakers').waitFor()
   })
 
@@ -29,7 +29,7 @@ inBrowser('the breakers page', () => {
     await page.getByRole('button', { name: 'Trip service:postgres' }).click()
     await confirm(page, 'Trip', 'moving the database')
     await row.locator('.state', { hasText: 'open' }).waitFor()
-    await row.getByText(/^probe in \d+ s$/).waitFor()
+    await row.getByText(/^in \d+ s$/).waitFor()
     await page.getByRole('button', { name: 'Reset service:postgres' }).click()
     await confirm(page, 'Reset')
     await row.locator('.state', { hasText: 'closed' }).waitFor()
@@ -48,7 +48,7 @@ inBrowser('the breakers page', () => {
     await house.hf.breakers.trip('service:postgres', { by: 'another' })
     await row.locator('.state', { hasText: 'open' }).waitFor()
     await row.getByRole('img', { name: /^Last 15 min: .*open \d+ %/ }).waitFor()
-    await row.getByText(/^probe in \d+ s$/).waitFor()
+    await row.getByText(/^in \d+ s$/).waitFor()
   })
 
   it('shows the failures that opened a breaker', async () => {
@@ -93,7 +93,7 @@ inBrowser('the breakers page', () => {
     await page.getByRole('link', { name: 'Breakers' }).click()
     const row = page.locator('.breaker', { hasText: 'service:postgres' })
     await row.locator('.state').waitFor()
-    await row.getByText(/^probe in \d+ s$/).waitFor()
+    await row.getByText(/^in \d+ s$/).waitFor()
     await page.unrouteAll({ behavior: 'ignoreErrors' })
   })
 

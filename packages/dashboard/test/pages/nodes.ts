@@ -24,7 +24,7 @@ inBrowser('the nodes page', () => {
     expect(await opinion.textContent()).toContain('1 of 1')
     expect(complaints).toEqual([])
     await opinion.getByRole('link').click()
-    await page.locator('.breaker.open', { hasText: 'service:gemini' }).waitFor()
+    await page.getByRole('heading', { name: 'service:gemini' }).waitFor()
   })
 
   it('shows the states of each node, and a banner when the shared state is lost', async () => {

@@ -52,6 +52,22 @@ inBrowser('the overview page', () => {
     await page.getByText(/one point per \d min/).waitFor()
   })
 
+  it('filters the live feed, and stores the filter in the URL', async () => {
+    const { page } = await openTab('/')
+    const lines = page.locator('.feed li')
+    await lines.first().waitFor()
+    await page.getByRole('combobox', { name: 'Events' }).selectOption('Breakers')
+    await expect
+      .poll(() => lines.locator('strong').allTextContents())
+      .toEqual(['circuit breaker opened', 'circuit breaker opened'])
+    await page.getByLabel('Filter by operation or ID').fill('gemini')
+    await page.getByLabel('Filter by operation or ID').press('Enter')
+    await expect.poll(() => lines.count()).toBe(1)
+    expect(new URL(page.url()).search).toBe('?event=circuit_breaker_&feed=gemini')
+    await lines.getByRole('link', { name: 'service:gemini' }).click()
+    await page.getByRole('heading', { name: 'service:gemini' }).waitFor()
+  })
+
   it('pauses the live feed and resumes it', async () => {
     const { page, house } = await openTab('/')
     await page.getByText('item id mail-1').waitFor()

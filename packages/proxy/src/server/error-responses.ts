@@ -1,6 +1,7 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { classify, isHoldfastError } from 'holdfast'
+import { ownErrorOf } from 'holdfast/internal'
 import { PrivateTargetError } from '../targets/target-policy.js'
 import { closeGracefully, lingerAfterResponse } from './linger.js'
 
@@ -74,14 +75,8 @@ export const NOT_FOUND: ErrorResponse = {
   message: 'not found: the only page of this forward proxy is /',
 }
 
-const UNAVAILABLE_CODES = new Set([
-  'POOL_UNAVAILABLE',
-  'NETWORK_DOWN',
-  'CIRCUIT_OPEN',
-  'BULKHEAD_FULL',
-  'RETRY_BUDGET_EXHAUSTED',
-  'CANCELLED',
-])
+/** Whether a guard rejected the call with this code, so that a later call can succeed. */
+const isRejection = (code: string): boolean => ownErrorOf(code)?.[2] !== undefined
 
 const MESSAGE_BY_CODE: Readonly<Record<string, string>> = {
   POOL_UNAVAILABLE: 'no proxy of the pool is available',
@@ -99,10 +94,15 @@ export function toErrorResponse(error: unknown): ErrorResponse {
   const code = isHoldfastError(error) ? error.code : undefined
   if (code === 'POLICY_NOT_FOUND' || code === 'INVALID_OPTIONS')
     return { status: 400, error: code, message: 'x-holdfast-policy: policy not found' }
-  if ((code !== undefined && UNAVAILABLE_CODES.has(code)) || httpStatus === 429) {
+  if ((code !== undefined && isRejection(code)) || httpStatus === 429) {
     const known = code === undefined ? 'UPSTREAM_RATE_LIMITED' : code
     const headers = retryAfter === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfter / 1000)) }
-    return { status: 503, error: known, message: MESSAGE_BY_CODE[known] ?? 'retry later', headers }
+    return {
+      status: 503,
+      error: known,
+      message: MESSAGE_BY_CODE[known] ?? 'retry later',
+      headers,
+    }
   }
   if (kind === 'timeout' || httpStatus === 504)
     return { status: 504, error: code ?? 'UPSTREAM_TIMEOUT', message: 'no response in time' }

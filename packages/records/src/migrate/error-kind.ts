@@ -1,20 +1,5 @@
 import { type Classification, classify, type Kind } from 'holdfast'
-import { compileMatchers } from 'holdfast/internal'
-
-/** The kinds that an error name of another language can have. */
-const FOREIGN_KINDS: readonly Kind[] = [
-  'timeout',
-  'network_error',
-  'rate_limited',
-  'access_denied',
-  'server_error',
-  'auth',
-  'validation',
-  'not_found',
-  'conflict',
-  'disk_full',
-  'cancelled',
-]
+import { compileMatchers, KINDS } from 'holdfast/internal'
 
 /** An error without fields, so that a matcher can match only by kind. */
 const EMPTY_ERROR: unknown = Object.freeze(Object.create(null))
@@ -25,7 +10,5 @@ export function parseErrorKind(type: unknown, status: unknown): Kind {
   if (typeof type !== 'string') return 'unknown'
   const matches = compileMatchers([type])
   const category = '' as Classification['category']
-  return (
-    FOREIGN_KINDS.find((kind) => matches(EMPTY_ERROR, { category, kind })) ?? classify({ name: type }).kind
-  )
+  return KINDS.find((kind) => matches(EMPTY_ERROR, { category, kind })) ?? classify({ name: type }).kind
 }

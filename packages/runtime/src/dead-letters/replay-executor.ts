@@ -1,7 +1,8 @@
 import type { RuntimeContext } from '@holdfast/config'
 import { type DeadLetter, randomString, summarizeError } from '@holdfast/records'
 import { asSettled, isLeased, leaseStateOf, type Settlement } from '@holdfast/store'
-import { guard, type HoldfastErrorCode, isHoldfastError } from 'holdfast'
+import { guard, isHoldfastError } from 'holdfast'
+import { ownErrorOf } from 'holdfast/internal'
 import type { Run } from '../api-types.js'
 import { toErrorDetails } from './entry.js'
 import type { ReplayFunction, RunGuarded } from './handlers.js'
@@ -11,16 +12,14 @@ import type { PayloadCipher } from './payload-cipher.js'
 const LEASE_MS = 5 * 60_000
 const RENEW_INTERVAL_MS = LEASE_MS / 3
 
-/** Rejections without an attempt. The next entry of the operation would be rejected too. */
-const UNAVAILABLE_CODES: readonly HoldfastErrorCode[] = ['CIRCUIT_OPEN', 'POOL_UNAVAILABLE', 'NETWORK_DOWN']
-/** All rejections that say nothing about the entry itself. */
-const NOT_ATTEMPTED_CODES: readonly HoldfastErrorCode[] = [...UNAVAILABLE_CODES, 'BULKHEAD_FULL']
+/** What a guard rejected with an error; undefined for other errors. */
+const rejectedBy = (error: unknown) => (isHoldfastError(error) ? ownErrorOf(error.code)?.[2] : undefined)
 
-const hasCode = (error: unknown, codes: readonly HoldfastErrorCode[]) =>
-  codes.some((code) => isHoldfastError(error, code))
+/** Whether the operation as a whole is unavailable: its next entry would be rejected too. */
+export const isUnavailable = (error: unknown): boolean => rejectedBy(error) === 'operation'
 
-/** Whether the operation as a whole is unavailable. */
-export const isUnavailable = (error: unknown): boolean => hasCode(error, UNAVAILABLE_CODES)
+/** Whether the error says nothing about the entry, because its handler was not called. */
+const isNotAttempted = (error: unknown): boolean => isUnavailable(error) || rejectedBy(error) === 'call'
 
 /**
  * How a replay ended: with `put_back` the entry is pending again without an attempt, with `late` another process has
@@ -132,7 +131,7 @@ export class ReplayExecutor {
     try {
       await replayer(entry, through)
     } catch (error) {
-      const untried = isHoldfastError(error, 'CANCELLED') || (patient && hasCode(error, NOT_ATTEMPTED_CODES))
+      const untried = isHoldfastError(error, 'CANCELLED') || (patient && isNotAttempted(error))
       const record = () =>
         untried ? this.releaseEntry(entry, owner, error) : this.failEntry(entry, owner, error, retries)
       return { error, record: () => record().finally(stop) }

@@ -1,7 +1,14 @@
 import { CONFIG_DEFAULTS, type Config, loadSource } from '@holdfast/config'
 import type { FleetNode } from '@holdfast/fleet'
 import type { AuditRecord } from '@holdfast/records'
-import { type AuditFilter, checkJournalFilter, openStore, type Page, type Store } from '@holdfast/store'
+import {
+  type AuditFilter,
+  checkJournalFilter,
+  openStore,
+  type Page,
+  STORE_URL_FORMAT,
+  type Store,
+} from '@holdfast/store'
 import { type Attempt, type Guard, type GuardOptions, HoldfastError, isHoldfastError } from 'holdfast'
 import type { DecoratedMethod } from 'holdfast/decorators'
 import type { ResilientFetch } from 'holdfast/http'
@@ -49,7 +56,7 @@ function defaultStoreError(url: string, error: unknown): unknown {
   const [reason = ''] = error.message.split('\n')
   return new HoldfastError(
     error.code,
-    `the default store ${url} cannot be opened: ${reason}; to use another one, set store in the config: files:DIR, sqlite:FILE, postgres://HOST/DATABASE or memory`,
+    `the default store ${url} cannot be opened: ${reason}; to use another one, set store in the config to ${STORE_URL_FORMAT}`,
     { cause: error, ...(error.status !== undefined && { status: error.status }) },
   )
 }

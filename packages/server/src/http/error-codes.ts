@@ -1,4 +1,5 @@
 import type { HoldfastErrorCode } from 'holdfast'
+import { OWN_ERRORS } from 'holdfast/internal'
 
 /** The HTTP status of a code, when it occurs, and how to react. */
 interface ErrorCodeInfo {
@@ -57,124 +58,118 @@ export const SERVER_ERRORS = {
   },
 } as const satisfies Record<string, ErrorCodeInfo>
 
-/** The codes of `HoldfastError`. A code that is missing here does not compile. */
+/** The codes of `HoldfastError`, whose statuses are in the table of the core. A code that is missing here does not compile. */
 export const LIBRARY_ERRORS = {
   INVALID_OPTIONS: {
-    status: 400,
     meaning: 'Options, arguments or a snapshot are not valid.',
     action: 'Correct the problems; `details` has one sentence for each.',
   },
   CONFIG_INVALID: {
-    status: 400,
     meaning: 'The config file, or a change of the configuration, is not valid.',
     action: 'Correct the problems in `details`; `holdfast check` shows them with their lines.',
   },
   POLICY_NOT_FOUND: {
-    status: 404,
     meaning: 'There is no policy with this id.',
     action: 'Check the id, or add the policy to the configuration.',
   },
   DEAD_LETTER_NOT_FOUND: {
-    status: 404,
     meaning: 'There is no dead letter with this id.',
     action: 'List the dead letters; it may have been purged.',
   },
   DEAD_LETTER_LEASED: {
-    status: 409,
     meaning: 'Another process replays the dead letter.',
     action: 'Retry after `retryAfter`, when its lease has ended.',
   },
   IDEMPOTENCY_CONFLICT: {
-    status: 409,
     meaning: 'The idempotency key already belongs to another operation or payload.',
     action: 'Use one key for each operation and payload.',
   },
   POLICY_IN_USE: {
-    status: 409,
     meaning: 'The policy cannot be deleted, because the configuration refers to it.',
     action: 'Remove the references that `details` lists.',
   },
   PAYLOAD_TOO_LARGE: {
-    status: 413,
     meaning: 'The body of a request, or the payload of a dead letter, is too large.',
     action: 'Send less, store a reference to the data, or raise `dead_letters.max_payload`.',
   },
   BULKHEAD_FULL: {
-    status: 503,
     meaning: 'The bulkhead has no free slot and no place in its queue.',
     action: 'Retry later, use a fallback, or raise the limit.',
   },
   CANCELLED: {
-    status: 503,
     meaning:
       'The call was cancelled: through the API, because its client disconnected, or because the runtime or the server closed.',
     action: 'Start the call again if it is still needed.',
   },
   CIRCUIT_OPEN: {
-    status: 503,
     meaning: 'The circuit breaker rejected a call before its first attempt.',
     action: 'Retry after `retryAfter`, or use a fallback.',
   },
   COMMIT_UNKNOWN: {
-    status: 503,
     meaning: '`withTransaction` sent COMMIT and received no response.',
     action:
       'Find out whether the transaction was committed, or make it repeatable and set `retryUnknownCommit`.',
   },
   DEAD_LETTERS_FULL: {
-    status: 503,
     meaning: 'The number of dead letters has reached `dead_letters.max_entries`.',
     action: 'Replay or purge dead letters, or raise the limit.',
   },
   NETWORK_DOWN: {
-    status: 503,
     meaning:
       'The pool concluded that the local network is down, because most of its members fail with network errors.',
     action: 'Check the network of this machine; retry after `retryAfter`.',
   },
   POOL_UNAVAILABLE: {
-    status: 503,
     meaning: 'No member of the pool was available for the first attempt of a call.',
     action: 'Retry after `retryAfter` if it is set, or add members.',
   },
   RETRY_BUDGET_EXHAUSTED: {
-    status: 503,
     meaning:
       '`spend()` was called on a retry budget that has no retry left. A guard throws the error of its last attempt instead.',
     action: 'Do not retry.',
   },
   STORE_UNAVAILABLE: {
-    status: 503,
     meaning: 'The store cannot be read or written.',
     action: 'Check the store: its disk, its permissions or its server.',
   },
   ATTEMPT_TIMEOUT: {
-    status: 504,
     meaning: 'The last attempt took longer than its timeout.',
     action: 'Pass `attempt.signal` to the function that waits, or raise the timeout of attempts.',
   },
   TOTAL_TIMEOUT: {
-    status: 504,
     meaning: 'The call took longer than its total timeout, with all attempts and delays.',
     action:
       'See `sessionOf(error)` or the session for the attempts; raise the timeout or reduce the retries.',
   },
-} as const satisfies Record<HoldfastErrorCode, ErrorCodeInfo>
+} as const satisfies Record<HoldfastErrorCode, Omit<ErrorCodeInfo, 'status'>>
 
 const ERRORS = { ...SERVER_ERRORS, ...LIBRARY_ERRORS }
+
+/** The HTTP status of a code. That of a `HoldfastError` is in the table of the core. */
+type StatusOf<C> = C extends HoldfastErrorCode
+  ? (typeof OWN_ERRORS)[C][1]
+  : C extends keyof typeof SERVER_ERRORS
+    ? (typeof SERVER_ERRORS)[C]['status']
+    : never
+
+const statusOf = (code: ErrorCode): number =>
+  Object.hasOwn(OWN_ERRORS, code)
+    ? OWN_ERRORS[code as HoldfastErrorCode][1]
+    : SERVER_ERRORS[code as keyof typeof SERVER_ERRORS].status
 
 /** A code that a response can carry. It is stable; the message beside it is for people. */
 export type ErrorCode = keyof typeof ERRORS
 
 /** Every code, in the order of its status. */
-export const ERROR_CODES = (Object.keys(ERRORS) as ErrorCode[]).sort(
-  (a, b) => ERRORS[a].status - ERRORS[b].status,
-) as [ErrorCode, ...ErrorCode[]]
+export const ERROR_CODES = (Object.keys(ERRORS) as ErrorCode[]).sort((a, b) => statusOf(a) - statusOf(b)) as [
+  ErrorCode,
+  ...ErrorCode[],
+]
 
 /** The HTTP status of each code. */
-export const HTTP_STATUS_BY_CODE = Object.fromEntries(
-  ERROR_CODES.map((code) => [code, ERRORS[code].status]),
-) as { readonly [C in ErrorCode]: (typeof ERRORS)[C]['status'] }
+export const HTTP_STATUS_BY_CODE = Object.fromEntries(ERROR_CODES.map((code) => [code, statusOf(code)])) as {
+  readonly [C in ErrorCode]: StatusOf<C>
+}
 
 /** A list of the codes with their meanings, for OpenAPI. */
 export const describeErrorCodes = (): string =>

@@ -29,13 +29,13 @@ export interface CircuitBreakerSettings extends BreakerOptions {
   skipOn?: readonly Matcher[] | undefined
 }
 
-const MICROPROFILE_SPEC: OptionSpec = {
+const MICROPROFILE_SPEC = {
   requestVolumeThreshold: [20, positiveInteger],
   failureRatio: [0.5, positiveFraction],
   delay: [5000, positiveDuration],
   failOn: [undefined, matcherList],
   skipOn: [undefined, matcherList],
-}
+} satisfies OptionSpec
 
 const OPTION_ALIASES = {
   requestVolumeThreshold: 'minimumCalls',
@@ -99,8 +99,13 @@ export function toBreakerOptions(layers: readonly CircuitBreakerSettings[]): Bre
   }
   const { skipOn, ...rest } = options
   const usesThreshold = rest.failureThreshold !== undefined || (rest.windowType ?? 'rate') !== 'rate'
-  const defaultRate = usesThreshold || rest.slowCallRate !== undefined ? {} : { failureRate: 0.5 }
-  const withDefaults = { minimumCalls: 20, timeoutDuration: 5000, ...defaultRate, ...rest }
+  const {
+    requestVolumeThreshold: [minimumCalls],
+    failureRatio: [failureRate],
+    delay: [timeoutDuration],
+  } = MICROPROFILE_SPEC
+  const defaultRate = usesThreshold || rest.slowCallRate !== undefined ? {} : { failureRate }
+  const withDefaults = { minimumCalls, timeoutDuration, ...defaultRate, ...rest }
   return skipOn === undefined
     ? withDefaults
     : { ...withDefaults, failureOn: [createCountedPredicate(rest.failureOn, skipOn)] }

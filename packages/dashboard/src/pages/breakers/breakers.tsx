@@ -6,6 +6,7 @@ import { EmptyState, ErrorMessage, PageHead } from '../../components/basics.js'
 import { VirtualRows } from '../../components/virtual-rows.js'
 import { formatCount } from '../../format.js'
 import { route, updateQuery } from '../../route.js'
+import { BreakerPage } from './breaker.js'
 import { BreakerHead, BreakerRow } from './row.js'
 import { breakerStore, loadError, useBreakers } from './store.js'
 
@@ -67,8 +68,14 @@ function listHeld({ ids }: HeldRows, list: readonly WireBreaker[]): WireBreaker[
   return ids.map((id) => byId.get(id)).filter((breaker) => breaker !== undefined)
 }
 
-/** The page of breakers: states, recent changes, reset and trip. */
+/** The page of breakers, or of one breaker. */
 export function Breakers() {
+  const { id } = route.value.query
+  return id === undefined ? <BreakerList /> : <BreakerPage key={id} id={id} />
+}
+
+/** All breakers: states, recent changes, reset and trip. */
+function BreakerList() {
   useBreakers()
   const height = useRowHeight()
   const held = useSignal<HeldRows | undefined>(undefined)
@@ -92,7 +99,7 @@ export function Breakers() {
       {loadError.value !== undefined && <ErrorMessage error={loadError.value} />}
       <form class="filters" aria-label="Filter breakers" onSubmit={(submit) => submit.preventDefault()}>
         <label>
-          Search
+          Filter by ID
           <input
             type="search"
             placeholder="part of an id"

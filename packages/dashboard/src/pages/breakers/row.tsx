@@ -1,14 +1,14 @@
-import { callApi } from '../../api/client.js'
 import { hasRole } from '../../api/role.js'
 import type { WireBreaker, WireBreakerChange } from '../../api/types.js'
-import { StateLabel, Time } from '../../components/basics.js'
-import { confirm } from '../../components/confirm-dialog.js'
-import { toast } from '../../components/toast.js'
-import { formatCount, formatDuration, formatExactTime, formatPlural } from '../../format.js'
+import { ActionButton } from '../../components/action-button.js'
+import { StateLabel } from '../../components/basics.js'
+import { formatCount, formatPlural } from '../../format.js'
 import { now } from '../../now.js'
+import { urlFor } from '../../route.js'
+import { confirmReset, confirmTrip } from './actions.js'
 import { knownFrom } from './changes.js'
+import { NextProbe } from './next-probe.js'
 import { summarizeSegments, timelineSegments } from './state-timeline.js'
-import { replaceBreakers } from './store.js'
 
 /** The time that the timeline covers. */
 const TIMELINE_MS = 15 * 60_000
@@ -46,71 +46,31 @@ function StateTimeline({ breaker, changes, since, begun }: BreakerRowProps) {
   )
 }
 
-/** The time of the next probe of an open breaker, or of the last change. */
-function NextProbe({ breaker: { state, next_test_time, last_state_change } }: { breaker: WireBreaker }) {
-  if (state === 'open' && next_test_time != null) {
-    const left = (Date.parse(next_test_time) - now.value) / 1000
-    return (
-      <span title={formatExactTime(Date.parse(next_test_time))}>
-        {left > 0 ? `probe in ${formatDuration(Math.ceil(left))}` : 'probe with the next call'}
-      </span>
-    )
-  }
-  return (
-    <span>
-      {state === 'half_open' && 'probing, '}changed <Time at={last_state_change} short />
-    </span>
-  )
-}
-
-function confirmAction(id: string, action: 'reset' | 'trip'): void {
-  const isReset = action === 'reset'
-  confirm({
-    title: `${isReset ? 'Reset' : 'Trip'} ${id}?`,
-    text: isReset
-      ? 'The breaker closes at once and clears its failures: calls are allowed again.'
-      : 'The breaker opens at once: calls are rejected until the open duration has passed and a probe succeeds.',
-    action: isReset ? 'Reset' : 'Trip',
-    isDangerous: !isReset,
-    async run(reason) {
-      const breaker = await callApi<WireBreaker>(
-        'POST',
-        `/circuit-breakers/${encodeURIComponent(id)}/${action}`,
-        {
-          reason,
-        },
-      )
-      replaceBreakers([breaker])
-      toast(`${id} is ${breaker.state.replace('_', ' ')}.`)
-    },
-  })
-}
-
 /** The header of the columns on wide screens. It is hidden from screen readers, because the rows describe themselves. */
 export const BreakerHead = () => (
   <div class="breaker breaker-head" aria-hidden="true">
     <span>State</span>
     <span>Breaker</span>
     <span>Failures</span>
-    <span>Next</span>
+    <span>Next probe</span>
     <span>Last 15 min</span>
   </div>
 )
 
 export function BreakerRow({ breaker, changes, since, begun }: BreakerRowProps) {
-  const { id, state, failure_count, failure_threshold, window_type } = breaker
+  const { id, state, failure_count, failure_threshold, window_type, trip_duration } = breaker
   const opens =
     window_type === 'rate' ? 'opens by failure rate' : `opens at ${formatCount(failure_threshold)}`
   return (
     <div class={`breaker ${state}`}>
       <StateLabel of={state} />
-      <span class="breaker-id" title={id}>
+      <a class="breaker-id" href={urlFor('/breakers', { id })} title={id}>
         {id}
-      </span>
+      </a>
       <span class="breaker-count">
         {state === 'closed'
           ? `${formatPlural(failure_count, 'failure', 'failures')}, ${opens}`
-          : failure_count === 0
+          : failure_count === 0 || trip_duration != null
             ? 'tripped'
             : `opened after ${formatPlural(failure_count, 'failure', 'failures')}`}
       </span>
@@ -120,22 +80,20 @@ export function BreakerRow({ breaker, changes, since, begun }: BreakerRowProps) 
       <StateTimeline breaker={breaker} changes={changes} since={since} begun={begun} />
       {hasRole('operator') && (
         <span class="actions">
-          <button
-            type="button"
+          <ActionButton
             class="small secondary"
             aria-label={`Reset ${id}`}
-            onClick={() => confirmAction(id, 'reset')}
+            onClick={() => confirmReset(breaker)}
           >
             Reset
-          </button>
-          <button
-            type="button"
+          </ActionButton>
+          <ActionButton
             class="small secondary"
             aria-label={`Trip ${id}`}
-            onClick={() => confirmAction(id, 'trip')}
+            onClick={() => confirmTrip(breaker)}
           >
             Trip
-          </button>
+          </ActionButton>
         </span>
       )}
     </div>

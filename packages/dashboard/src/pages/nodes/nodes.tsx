@@ -87,7 +87,7 @@ function Versions({ nodes }: { nodes: readonly WireNode[] }) {
 
 function Opinions({ opinions, nodes }: { opinions: readonly BreakerOpinion[]; nodes: number }) {
   return (
-    <Panel title="Breakers that are not closed">
+    <Panel title="Breaker state by node">
       {opinions.length === 0 ? (
         <EmptyState title="All breakers are closed on all nodes">
           A breaker that is open or half open on a node is listed here.
@@ -95,7 +95,7 @@ function Opinions({ opinions, nodes }: { opinions: readonly BreakerOpinion[]; no
       ) : (
         <>
           <Table
-            label="Breakers that are not closed"
+            label="Breaker state by node"
             head={[
               'Breaker',
               <span class="number">
@@ -110,7 +110,7 @@ function Opinions({ opinions, nodes }: { opinions: readonly BreakerOpinion[]; no
             {opinions.slice(0, MAX_BREAKERS_SHOWN).map(({ breaker, open, halfOpen }) => (
               <tr key={breaker}>
                 <th scope="row">
-                  <a href={urlFor('/breakers', { q: breaker })}>{breaker}</a>
+                  <a href={urlFor('/breakers', { id: breaker })}>{breaker}</a>
                 </th>
                 <td class="number">
                   {formatCount(open.length)} of {formatCount(nodes)}

@@ -22,7 +22,7 @@ const TONES: Record<string, string> = {
 /** The page with more details about an event. */
 function linkOf({ event_type, session_id, context }: WireEvent): string | undefined {
   if (event_type.startsWith('circuit_breaker_'))
-    return urlFor('/breakers', { q: formatInline(context?.['id']) })
+    return urlFor('/breakers', { id: formatInline(context?.['id']) })
   if (event_type.startsWith('dead_letter_') && typeof context?.['dlq_id'] === 'string')
     return urlFor('/dead-letters', { id: context['dlq_id'] })
   if (event_type.startsWith('config_')) return '/settings'

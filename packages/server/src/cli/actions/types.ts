@@ -1,24 +1,15 @@
+import { BUILT_IN_POLICIES } from '@holdfast/config'
 import type { Config } from '@holdfast/runtime/config'
 import { displayPath, loadFile } from '../backends/file.js'
 import type { CommandContext } from '../context/context.js'
 import { printJson } from '../output/print.js'
 import { writeOrPrint } from './write.js'
 
-/** The built-in policies. */
-const BUILT_IN_POLICY_IDS = [
-  'default',
-  'default_exponential_backoff',
-  'aggressive_retry',
-  'conservative_retry',
-  'linear_backoff',
-  'rate_limited',
-]
-
 /** The names of the policies, operations, breakers and pools of a config. */
 export function configNames(
   config: Config,
 ): Record<'policies' | 'operations' | 'services' | 'pools', string[]> {
-  const policies = [...new Set([...BUILT_IN_POLICY_IDS, ...Object.keys(config.policies ?? {})])]
+  const policies = [...new Set([...Object.keys(BUILT_IN_POLICIES), ...Object.keys(config.policies ?? {})])]
   const mapped = Object.entries(config.subsystemMappings ?? {}).flatMap(([subsystem, operations]) =>
     Object.entries(operations).flatMap(([operation, kinds]) => [
       `${subsystem}.${operation}`,
