@@ -39,6 +39,7 @@ export async function createPages() {
       ...findUndocumented(entries),
       ...findWithoutDescription(openApi),
       ...brokenLinks(pages),
+      ...undefinedCells(pages),
       ...staleSchema(sources),
     ],
   }
@@ -128,6 +129,12 @@ function staleSchema({ jsonSchema }) {
     ? []
     : ['packages/runtime/dist/schema.json is not the schema of the sources: npm run build']
 }
+
+/** Cells whose value is missing in the table of the code. @param {Map<string, string>} pages */
+const undefinedCells = (pages) =>
+  [...pages]
+    .filter(([, text]) => /\| undefined \|/.test(text))
+    .map(([name]) => `docs/reference/${name} has a cell with the text undefined`)
 
 /** Links to files that do not exist. @param {Map<string, string>} pages */
 function brokenLinks(pages) {

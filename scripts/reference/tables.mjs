@@ -153,7 +153,7 @@ function proxyResponses({ proxyErrors, LIBRARY_ERRORS, HoldfastError, PrivateTar
 
 /** @param {Sources} sources @param {import('./api-model.mjs').Entry[]} entries */
 export function errorCodesPage(sources, entries) {
-  const { LIBRARY_ERRORS, SERVER_ERRORS, HoldfastError, classify } = sources
+  const { LIBRARY_ERRORS, SERVER_ERRORS, HTTP_STATUS_BY_CODE, HoldfastError, classify } = sources
   const categoryOf = (/** @type {string} */ name) => classify(new HoldfastError(name, '')).category
   const classes = entries.flatMap(({ id, exports }) =>
     exports
@@ -166,9 +166,9 @@ export function errorCodesPage(sources, entries) {
   const rows = (/** @type {Record<string, any>} */ errors, /** @type {boolean} */ isLibrary) =>
     Object.entries(errors)
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, { status, meaning, action }]) => [
+      .map(([name, { meaning, action }]) => [
         `<a id="${name.toLowerCase()}"></a>${code(name)}`,
-        String(status),
+        String(HTTP_STATUS_BY_CODE[name]),
         isLibrary ? categoryOf(name) : '',
         escapeText(meaning),
         escapeText(action),

@@ -33,7 +33,7 @@ export const EVENT_TYPE_INFO = {
     fields: ['session_id', 'policy_id', 'operation', 'error'],
     context: {
       stopped: 'The stop reason.',
-      served: '`fallback` where the fallback returned a value.',
+      served: '`fallback` if the fallback returned a value.',
       shadow: SHADOW,
       code: 'In shadow mode, the code of the error that would have been thrown.',
     },

@@ -120,7 +120,7 @@ export const sessionSchema = describeFields(
     success: 'Whether the call succeeded.',
     stopped: 'Why the call ended; absent while it runs.',
     served:
-      'What the caller got instead of the result of an attempt; absent where that was the result or the error.',
+      'The source of the value that the caller got instead of the result of an attempt; absent if the caller got the result or the error.',
     context: 'The context that the caller passed.',
     total_attempts: 'The number of attempts.',
     total_duration: 'The duration of the call in seconds, including all delays.',

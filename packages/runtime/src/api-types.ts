@@ -56,7 +56,7 @@ export interface CallOptions<F = never> {
    */
   timeout?: TimeoutOptions | false | undefined
   /**
-   * Returns a value in place of the error, which is then not stored as a dead letter. Not called where the caller aborts or the
+   * Returns a value in place of the error, which is then not stored as a dead letter. Not called if the caller aborts or the
    * call is cancelled. An error that it throws is thrown, with the original error as its cause.
    */
   fallback?: ((error: unknown, info: FallbackInfo) => F | PromiseLike<F>) | undefined

@@ -71,7 +71,7 @@ export class ActiveConfig {
     return this.usesBuiltInPolicies || this.ignoredOverrides.length > 0
   }
 
-  /** The policy of the config or the built-in policy, without live changes; undefined where there is none. */
+  /** The policy of the config or the built-in policy, without live changes; undefined if there is none. */
   filePolicy(id: string): RetryPolicy | undefined {
     return policyIds(this.loaded.config).has(id) ? resolvePolicy(this.loaded, id).policy : undefined
   }

@@ -5,9 +5,9 @@ import type { Layer } from '../schema/layer.js'
 export interface LayerDifference {
   /** The path of the value in a config file, for example `policies.fetch.max_attempts`. */
   readonly path: string
-  /** The value before; absent where the value of the file applied. Null for a deleted policy or member, or a removed value. */
+  /** The value before; absent if the value of the file applied. Null for a deleted policy or member, or a removed value. */
   readonly before?: unknown
-  /** The value after; absent where the value of the file applies. */
+  /** The value after; absent if the value of the file applies. */
   readonly after?: unknown
 }
 

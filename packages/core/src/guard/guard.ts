@@ -101,7 +101,7 @@ export interface Guard<A extends Attempt = Attempt, F = never> {
    */
   run<T>(fn: (attempt: A) => T | PromiseLike<T>, options?: RunOptions): Promise<T | F>
   /**
-   * Calls `fn` as `run` does, and resolves to its value and the session of the call, also where the first attempt succeeded.
+   * Calls `fn` as `run` does, and resolves to its value and the session of the call, even if the first attempt succeeded.
    * It rejects as `run` does.
    */
   execute<T>(fn: (attempt: A) => T | PromiseLike<T>, options?: RunOptions): Promise<Executed<T | F>>

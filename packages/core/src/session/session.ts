@@ -39,7 +39,7 @@ export interface Session {
   readonly stopped: StopReason
   /** The sessions of failed guarded calls inside the attempts. */
   readonly inner?: Session[]
-  /** Where the value of a call without success came from; absent if the call has no value, or that of an attempt. */
+  /** The source of the value of a call without success; absent if the call has no value, or that of an attempt. */
   readonly served?: 'fallback'
 }
 

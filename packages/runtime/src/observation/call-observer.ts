@@ -18,7 +18,7 @@ export interface CallEnd {
   readonly durationMs: number
   /** The failure that ended the call; undefined where an earlier notification already reported it. */
   readonly failure: FailedAttemptInfo | undefined
-  /** `fallback` where the fallback returned a value, which the caller gets instead of the error. */
+  /** `fallback` if the fallback returned a value, which the caller gets instead of the error. */
   readonly served: 'fallback' | undefined
   /** Whether `beforeFallback` has already reported the failure. */
   readonly hasRunFallback: boolean

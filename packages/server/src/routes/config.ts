@@ -58,11 +58,11 @@ const differenceSchema = z
     before: z
       .unknown()
       .optional()
-      .describe('The value before; absent where the value of the file applied, null where it was removed.'),
+      .describe('The value before; absent if the value of the file applied, null if it was removed.'),
     after: z
       .unknown()
       .optional()
-      .describe('The value after; absent where the value of the file applies, null where it is removed.'),
+      .describe('The value after; absent if the value of the file applies, null if it is removed.'),
   })
   .meta({ id: 'ConfigDifference' })
 

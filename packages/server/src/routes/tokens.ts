@@ -43,7 +43,9 @@ export function addTokenRoutes({ operation, hf, settings }: Routes): void {
       answers: {
         200: {
           description: 'The tokens, sorted by name',
-          schema: z.object({ items: z.array(tokenSchema) }).meta({ id: 'TokenList' }),
+          schema: z
+            .object({ items: z.array(tokenSchema).describe('The tokens, sorted by name.') })
+            .meta({ id: 'TokenList' }),
         },
       },
     },
