@@ -7,7 +7,10 @@ import { openTestServer } from './test-server.mjs'
 /** Every page with a text to wait for. */
 const VIEWS = [
   ['/', 'Live feed'],
+  ['/operations', 'gmail_fetch'],
+  ['/operations?id=gemini', 'Errors by kind'],
   ['/breakers', 'service:gemini'],
+  ['/breakers?id=service%3Agemini', 'Why it opened'],
   ['/pools', 'ams-1'],
   ['/policies', 'gmail_fetch'],
   ['/policies?id=fetch', 'Max attempts (including the first)'],

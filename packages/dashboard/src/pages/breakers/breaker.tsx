@@ -18,6 +18,7 @@ import {
 } from '../../components/basics.js'
 import { useEvents } from '../../events/event-stream.js'
 import { formatCount, formatDuration, formatName, formatPlural } from '../../format.js'
+import { now } from '../../now.js'
 import { urlFor } from '../../route.js'
 import { timeRange } from '../../time-range.js'
 import { lastDay, selectedSpan } from '../operations/series.js'
@@ -131,6 +132,12 @@ export function BreakerPage({ id }: { id: string }) {
   )
 }
 
+/** Whether the next probe has a time that is not over. */
+const isProbeLater = (breaker: WireBreaker): boolean =>
+  breaker.next_test_time != null &&
+  !isOpenUntilReset(breaker) &&
+  Date.parse(breaker.next_test_time) > now.value
+
 function Facts({ breaker, changes, hasMoreChanges, span, trip }: LoadedBreaker) {
   const { state, open_timestamp, last_state_change, failure_count } = breaker
   const opened = changes.filter(({ to_state }) => to_state === 'open').length
@@ -161,12 +168,10 @@ function Facts({ breaker, changes, hasMoreChanges, span, trip }: LoadedBreaker) 
           <>
             <dt>Next probe</dt>
             <dd>
-              <NextProbe breaker={breaker} />
-              {breaker.next_test_time != null && !isOpenUntilReset(breaker) && (
-                <>
-                  {' '}
-                  <Time at={breaker.next_test_time} />
-                </>
+              {isProbeLater(breaker) ? (
+                <Time at={breaker.next_test_time ?? ''} />
+              ) : (
+                <NextProbe breaker={breaker} />
               )}
             </dd>
           </>

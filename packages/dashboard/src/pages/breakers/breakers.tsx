@@ -35,7 +35,7 @@ const filterKey = (state: string | undefined, text: string): string => JSON.stri
 /** The heights of a row in pixels, as in the style sheet: three lines, two or one. */
 const ROW_HEIGHTS = [
   [matchMedia.call(globalThis, '(max-width: 520px)'), 112],
-  [matchMedia.call(globalThis, '(max-width: 800px)'), 80],
+  [matchMedia.call(globalThis, '(max-width: 700px)'), 80],
 ] as const
 const currentRowHeight = (): number => ROW_HEIGHTS.find(([query]) => query.matches)?.[1] ?? 46
 
