@@ -7,18 +7,30 @@ type FallbackResult = string | number | bigint | boolean | symbol | object | nul
 /** `unknown` if the result `R` of the fallback is assignable to that of the method, otherwise `never`. */
 type IfAssignable<F extends AsyncMethod, R> = Awaited<R> extends Awaited<ReturnType<F>> ? unknown : never
 
-/** A decorator of asynchronous methods to whose result the result `R` of the fallback is assignable. */
-export interface FallbackDecorator<R> {
+/**
+ * `never` if the result of the fallback method `K` of `T` is not assignable to that of the method, otherwise `unknown`. A
+ * private method is not a key of its class and cannot be checked.
+ */
+type IfMethodAssignable<T, K, F extends AsyncMethod> = K extends keyof T
+  ? T[K] extends (...args: never[]) => infer R
+    ? IfAssignable<F, R>
+    : unknown
+  : unknown
+
+/** A decorator of asynchronous methods to whose result that of the fallback is assignable: `R` of a function, or that of the method `K`. */
+export interface FallbackDecorator<R, K extends string | symbol = never> {
   /** As a standard decorator. */
   <This, F extends AsyncMethod>(
-    method: F & IfAssignable<F, R>,
+    method: F & IfAssignable<F, R> & ([K] extends [never] ? unknown : IfMethodAssignable<This, K, F>),
     context: ClassMethodDecoratorContext<This, F>,
   ): F
   /** As TypeScript's `experimentalDecorators` call it. */
-  <F extends AsyncMethod>(
-    target: object,
+  <T extends object, F extends AsyncMethod>(
+    target: T,
     key: string | symbol,
-    descriptor: TypedPropertyDescriptor<F> & IfAssignable<F, R>,
+    descriptor: TypedPropertyDescriptor<F> &
+      IfAssignable<F, R> &
+      ([K] extends [never] ? unknown : IfMethodAssignable<T, K, F>),
   ): TypedPropertyDescriptor<F>
 }
 
@@ -53,8 +65,8 @@ export interface FallbackDecorator<R> {
  * await new Prices().all('north') // => [true, 'north']
  * ```
  */
-export function Fallback<R extends FallbackResult = never>(
-  settings: FallbackFunction<R> | FallbackSettings<R>,
-): FallbackDecorator<R> {
+export function Fallback<R extends FallbackResult = never, const K extends string | symbol = never>(
+  settings: FallbackFunction<R> | (FallbackSettings<R> & { fallbackMethod?: K | undefined }),
+): FallbackDecorator<R, K> {
   return decorate('Fallback', typeof settings === 'function' ? { value: settings } : settings)
 }

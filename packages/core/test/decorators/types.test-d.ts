@@ -1,6 +1,8 @@
 // Compiled as standard decorators here, and as `experimentalDecorators` by types.test.ts.
 import * as ft from '../../src/decorators/index.js'
 
+const FALLBACK = Symbol('fallback')
+
 class Good {
   @ft.Retry()
   @ft.CircuitBreaker()
@@ -52,6 +54,34 @@ class Good {
   async other(id: string): Promise<string[]> {
     return [id]
   }
+
+  @ft.Fallback({ fallbackMethod: 'secret' })
+  async open(): Promise<number> {
+    return 1
+  }
+
+  private async secret(): Promise<number> {
+    return 0
+  }
+
+  @ft.Fallback({ fallbackMethod: 'inferred' })
+  async inferring() {
+    return [await this.inferred()].flat()
+  }
+
+  inferred() {
+    return ['none']
+  }
+
+  @ft.Fallback({ fallbackMethod: FALLBACK })
+  @ft.Fallback({ fallbackMethod: 'of a variable' as string })
+  async named(): Promise<number> {
+    return this.secret()
+  }
+
+  async [FALLBACK](): Promise<number> {
+    return 0
+  }
 }
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
@@ -93,6 +123,26 @@ class Bad {
   @ft.Fallback({ value: async () => ['none'] })
   async sizes(): Promise<number[]> {
     return [1]
+  }
+
+  // @ts-expect-error -- the fallback method returns another type than the method
+  @ft.Fallback({ fallbackMethod: 'names' })
+  async numbers(): Promise<number[]> {
+    return [1]
+  }
+
+  async names(): Promise<string[]> {
+    return ['none']
+  }
+
+  // @ts-expect-error -- the same for static methods
+  @ft.Fallback({ fallbackMethod: 'title' })
+  static async total(): Promise<number> {
+    return 1
+  }
+
+  static title(): string {
+    return 'none'
   }
 
   // @ts-expect-error -- a field is not a method
