@@ -61,6 +61,10 @@ export const TOPICS = {
     about: 'Options for services and databases that many programs call.',
     topics: [topic('Presets', 'core/src/presets/', 'presets.md')],
   },
+  'holdfast/retry': {
+    about: 'Retries without a guard, in a small bundle.',
+    topics: [topic('Retry', 'core/src/retry-function/', 'retry.md')],
+  },
   'holdfast/sql': {
     about: 'Transactions that are retried as a whole, and the classification of database errors.',
     topics: [topic('Transactions', ['core/src/sql/', 'core/src/classify/'], 'sql.md')],

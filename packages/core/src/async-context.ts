@@ -15,9 +15,12 @@ type AsyncHooks = { AsyncResource: new (type: string, options: object) => AsyncS
  * Node's async_hooks, without an import that browsers and bundlers would have to resolve. Undefined where the platform
  * has no async context, and before Node 20.16 and 22.3.
  */
-const hooks = (
-  globalThis as { process?: { getBuiltinModule?(name: string): AsyncHooks | undefined } }
-).process?.getBuiltinModule?.('node:async_hooks')
+const hooks = /* @__PURE__ */ findAsyncHooks()
+
+function findAsyncHooks(): AsyncHooks | undefined {
+  const { process } = globalThis as { process?: { getBuiltinModule?(name: string): AsyncHooks | undefined } }
+  return process?.getBuiltinModule?.('node:async_hooks')
+}
 
 const OPTIONS = { requireManualDestroy: true }
 
@@ -36,7 +39,7 @@ export function bindContext(fn: () => void): () => void {
 }
 
 /** The context in which this module was loaded, which belongs to no call. */
-const outside = captureContext()
+const outside = /* @__PURE__ */ captureContext()
 
 /** Calls `fn` outside the context of any call, so that work it starts neither sees nor retains the caller's context. */
 export const runOutsideContext = <R>(fn: () => R): R => runInContext(outside, fn)

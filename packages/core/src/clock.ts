@@ -19,7 +19,11 @@ export interface Clock {
 export type Random = () => number
 
 /** The platform's functions when this module was loaded. `globalThis.performance` is a getter as slow as the reading itself. */
-const platform = { performance: globalThis.performance, Date, setTimeout }
+const platform = /* @__PURE__ */ readPlatform()
+
+function readPlatform() {
+  return { performance: globalThis.performance, Date, setTimeout }
+}
 
 /**
  * Whether a test runner has replaced the timers. Both are plain globals, which V8 treats as constants until they are replaced,
@@ -54,7 +58,7 @@ export const timersInUse = (): unknown => setTimeout
 const readTime = (): number => (isFaked() ? readFakedTime() : platform.performance.now())
 
 /** The longest delay of a platform timer; a longer one would fire at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1
+const MAX_TIMER_MS = 2_147_483_647
 
 /** Platform timers use whole milliseconds and can fire this much too early. */
 export const EARLY_MS = 2
@@ -91,7 +95,7 @@ class SystemTimer {
   }
 }
 
-/** The system clock, which is the default everywhere. */
+/** The system clock, which is the default of guards, breakers and pools. */
 export const systemClock: Clock = {
   now: readTime,
   wall: () => Date.now(),
@@ -99,6 +103,14 @@ export const systemClock: Clock = {
   clearTimer: (handle) => {
     if (handle instanceof SystemTimer) handle.clear()
   },
+}
+
+/** The platform's clocks and timers without the additions of {@link systemClock}, for small bundles. */
+export const platformClock: Clock = {
+  now: () => performance.now(),
+  wall: () => Date.now(),
+  setTimer: (fn, ms) => setTimeout(fn, ms),
+  clearTimer: (timer) => clearTimeout(timer as number),
 }
 
 /** `Math.random`, which is the default everywhere. */
@@ -111,11 +123,11 @@ const BURST_GAP_MS = 0.05
 
 let burstStartTime = 0
 let burstReadsLeft = 0
-let burstStartedAt = Number.NEGATIVE_INFINITY
+let burstStartedAt = -Infinity
 
 function endBurst(): void {
   burstReadsLeft = 0
-  burstStartedAt = Number.NEGATIVE_INFINITY
+  burstStartedAt = -Infinity
 }
 
 /**
@@ -142,7 +154,7 @@ export function approximateStartTime(clock: Clock): number {
 }
 
 let cachedWallOffset = 0
-let wallOffsetReadAt = Number.NEGATIVE_INFINITY
+let wallOffsetReadAt = -Infinity
 
 /** The difference between the wall clock and the monotonic clock. That of the system clock is read at most once a millisecond. */
 export function wallOffset(clock: Clock, now: number): number {
@@ -156,8 +168,11 @@ export function wallOffset(clock: Clock, now: number): number {
 
 type ScheduleMacrotask = (fn: () => void) => unknown
 
-const scheduleMacrotask: ScheduleMacrotask =
-  (globalThis as { setImmediate?: ScheduleMacrotask }).setImmediate ?? ((fn) => setTimeout(fn, 0))
+const scheduleMacrotask = /* @__PURE__ */ findMacrotaskScheduler()
+
+function findMacrotaskScheduler(): ScheduleMacrotask {
+  return (globalThis as { setImmediate?: ScheduleMacrotask }).setImmediate ?? ((fn) => setTimeout(fn, 0))
+}
 
 /** Resolves after one turn of the event loop, in which promises that depend on nothing else settle. */
 export function nextMacrotask(): Promise<void> {

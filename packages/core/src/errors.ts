@@ -35,7 +35,6 @@ export interface HoldfastErrorOptions {
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
 const BRAND = Symbol.for('holdfast.error')
-const { isPrototypeOf } = Object.prototype
 
 /**
  * The class of all errors that Holdfast creates; `code` distinguishes them and is stable. When retries end, the error of
@@ -61,6 +60,7 @@ export class HoldfastError<C extends HoldfastErrorCode = HoldfastErrorCode> exte
   declare readonly details?: readonly string[]
 
   constructor(code: C, message: string, options?: HoldfastErrorOptions) {
+    if (!isMarked) markPrototype()
     super(message, options !== undefined && 'cause' in options ? { cause: options.cause } : undefined)
     this.code = code
     if (options?.retryAfter !== undefined) this.retryAfter = options.retryAfter
@@ -72,14 +72,20 @@ export class HoldfastError<C extends HoldfastErrorCode = HoldfastErrorCode> exte
   static override [Symbol.hasInstance](value: unknown): boolean {
     return Object.is(this, HoldfastError)
       ? isHoldfastError(value)
-      : isPrototypeOf.call(this.prototype, value as object)
+      : Object.prototype.isPrototypeOf.call(this.prototype, value as object)
   }
 }
 
-Object.defineProperties(HoldfastError.prototype, {
-  name: { value: 'HoldfastError', configurable: true, writable: true },
-  [BRAND]: { value: true },
-})
+let isMarked = false
+
+/** Adds the name and the mark to the class. The first error does so, because a bundler keeps every effect of loading a module. */
+function markPrototype(): void {
+  isMarked = true
+  Object.defineProperties(HoldfastError.prototype, {
+    name: { value: 'HoldfastError', configurable: true, writable: true },
+    [BRAND]: { value: true },
+  })
+}
 
 /**
  * Whether an error is a {@link HoldfastError}, with that code if one is given. It also recognises errors of another copy of

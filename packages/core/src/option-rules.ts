@@ -1,7 +1,6 @@
 // Rules for the options of servers. A guard does not need them, so they are not in `options.ts`.
 
-import { parseDuration } from './duration.js'
-import { DURATION_FORMAT, type OptionRule } from './options.js'
+import { createDurationRule, type OptionRule } from './options.js'
 
 /** A whole number from a minimum. */
 export const integerFrom = (min: number): OptionRule => [
@@ -10,23 +9,25 @@ export const integerFrom = (min: number): OptionRule => [
 ]
 
 /** A whole number between two bounds, which are included. */
-export const integerBetween = (min: number, max: number): OptionRule => [
-  `a whole number from ${min} to ${max}`,
-  (value: number) => Number.isSafeInteger(value) && value >= min && value <= max,
-]
+// @__NO_SIDE_EFFECTS__
+export function integerBetween(min: number, max: number): OptionRule {
+  return [
+    `a whole number from ${min} to ${max}`,
+    (value: number) => Number.isSafeInteger(value) && value >= min && value <= max,
+  ]
+}
 
 /** A port to listen on; 0 selects a free one. */
 export const listenPort = integerBetween(0, 65_535)
 
 /** The longest delay of a timer in milliseconds. A longer one would end at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1
+const MAX_TIMER_MS = 2_147_483_647
 
 /** A duration that a timer can wait for. */
-export const timerDuration: OptionRule = [
-  `a duration above 0 and at most ${MAX_TIMER_MS} ms, ${DURATION_FORMAT}`,
-  (ms: number) => ms > 0 && ms <= MAX_TIMER_MS,
-  parseDuration,
-]
+export const timerDuration: OptionRule = createDurationRule(
+  'above 0 and at most 2147483647 ms',
+  (ms) => ms > 0 && ms <= MAX_TIMER_MS,
+)
 
 /** A string that is not empty. */
 export const nonEmptyString: OptionRule = [

@@ -1,6 +1,9 @@
 import { parseDuration } from './duration.js'
 import { HoldfastError } from './errors.js'
 
+// Functions that create rules and defaults of options when a module is loaded are marked as free of side effects. A bundler
+// then leaves out the options that a program does not use.
+
 /** The expected value of an option in words, a check of the value, and a conversion that is applied before the check. */
 export type OptionRule = readonly [
   expected: string,
@@ -19,7 +22,7 @@ export type OptionSpecOf<T> = {
   readonly [K in keyof T]-?: readonly [defaultValue: unknown, rule: OptionRule]
 }
 
-const isInteger = Number.isSafeInteger
+const isInteger = (value: unknown): boolean => Number.isSafeInteger(value)
 
 export const nonNegativeInteger: OptionRule = [
   'a whole number from 0',
@@ -32,8 +35,8 @@ export const positiveInteger: OptionRule = [
 ]
 
 export const countOrInfinity: OptionRule = [
-  `${positiveInteger[0]}, or Infinity`,
-  (value: number) => value === Infinity || (positiveInteger[1] as typeof isInteger)(value),
+  'a whole number from 1, or Infinity',
+  (value: number) => value === Infinity || (isInteger(value) && value > 0),
 ]
 
 export const atLeastOne: OptionRule = [
@@ -56,46 +59,52 @@ export const positiveFraction: OptionRule = [
   (value: unknown) => typeof value === 'number' && value > 0 && value <= 1,
 ]
 
-export const DURATION_FORMAT = "in milliseconds or as '500ms', '30s', '5m', '24h', '30d'"
+/** The rule of a duration; `range` and `alternative` describe the valid ones. */
+// @__NO_SIDE_EFFECTS__
+export function createDurationRule(
+  range: string,
+  isValid: (ms: number) => boolean,
+  alternative = '',
+): OptionRule {
+  return [
+    `a duration ${range}, in milliseconds or as '500ms', '30s', '5m', '24h', '30d'${alternative}`,
+    isValid,
+    parseDuration,
+  ]
+}
 
 /** A duration of 0 or more, Infinity included. */
-export const nonNegativeDuration: OptionRule = [
-  `a duration of 0 or more, ${DURATION_FORMAT}`,
-  (ms: number) => ms >= 0,
-  parseDuration,
-]
+export const nonNegativeDuration: OptionRule = createDurationRule('of 0 or more', (ms) => ms >= 0)
 
 /** A finite duration above 0. */
-export const positiveDuration: OptionRule = [
-  `a duration above 0, ${DURATION_FORMAT}`,
-  (ms: number) => ms > 0 && ms < Infinity,
-  parseDuration,
-]
+export const positiveDuration: OptionRule = createDurationRule('above 0', (ms) => ms > 0 && ms < Infinity)
 
 /** A timeout: a duration above 0, or Infinity for no timeout. */
-export const durationOrInfinity: OptionRule = [
-  `${positiveDuration[0]}, or Infinity for none`,
-  (ms: number) => ms > 0,
-  parseDuration,
-]
+export const durationOrInfinity: OptionRule = createDurationRule(
+  'above 0',
+  (ms) => ms > 0,
+  ', or Infinity for none',
+)
 
-export const oneOf = (...values: string[]): OptionRule => [
-  `one of ${values.join(', ')}`,
-  (value: string) => values.includes(value),
-]
+// @__NO_SIDE_EFFECTS__
+export function oneOf(values: readonly string[]): OptionRule {
+  return [`one of ${values.join(', ')}`, (value: string) => values.includes(value)]
+}
 
 /** A value with that `typeof`; null is not an object. */
-export const ofType = (name: 'function' | 'boolean' | 'string' | 'object'): OptionRule => [
-  `${name === 'object' ? 'an' : 'a'} ${name}`,
-  (value: unknown) => value !== null && typeof value === name,
-]
+// @__NO_SIDE_EFFECTS__
+export function ofType(name: 'function' | 'boolean' | 'string' | 'object'): OptionRule {
+  return [
+    `${name === 'object' ? 'an' : 'a'} ${name}`,
+    (value: unknown) => value !== null && typeof value === name,
+  ]
+}
 
 /** A value that one of two rules accepts. Only the first can have a conversion. */
-export const anyOf = ([a, isA, convert]: OptionRule, [b, isB]: OptionRule): OptionRule => [
-  `${a}, or ${b}`,
-  (value: never) => isA(value) || isB(value),
-  convert,
-]
+// @__NO_SIDE_EFFECTS__
+export function anyOf([a, isA, convert]: OptionRule, [b, isB]: OptionRule): OptionRule {
+  return [`${a}, or ${b}`, (value: never) => isA(value) || isB(value), convert]
+}
 
 /** A user's clock. */
 export const clockOption: OptionRule = [
@@ -105,10 +114,12 @@ export const clockOption: OptionRule = [
 ]
 
 /** The default values of a spec. */
-export const defaultsOf = (spec: OptionSpec): object =>
-  Object.freeze(
+// @__NO_SIDE_EFFECTS__
+export function defaultsOf(spec: OptionSpec): object {
+  return Object.freeze(
     Object.fromEntries(Object.entries(spec).map(([name, [defaultValue]]) => [name, defaultValue])),
   )
+}
 
 /** Formats a value in a few characters, for messages. */
 export function formatValue(value: unknown): string {
@@ -159,25 +170,21 @@ export function parseOptions<T extends object>(
   problems: OptionProblem[],
 ): T {
   const result = { ...defaults } as Record<string, unknown>
+  const prefix = path && `${path}.`
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     problems.push(optionProblem(path || 'options', 'an object', input))
     return result as T
   }
   for (const [name, value] of Object.entries(input as object)) {
     if (value === undefined) continue
-    const optionPath = path === '' ? name : `${path}.${name}`
+    const optionPath = prefix + name
     const [expected, isValid, convert] = (Object.hasOwn(spec, name) && spec[name]?.[1]) || []
     const converted = convert ? convert(value) : value
     if (isValid?.(converted as never)) result[name] = converted
     else
       problems.push(
         expected === undefined
-          ? createProblem(
-              optionPath,
-              'unknown',
-              `one of ${Object.keys(spec).join(', ')}`,
-              'an unknown option',
-            )
+          ? createProblem(optionPath, 'unknown', oneOf(Object.keys(spec))[0], 'an unknown option')
           : optionProblem(optionPath, expected, value),
       )
   }

@@ -1,5 +1,5 @@
 import { createCheapError, type HoldfastError } from '../errors.js'
-import { formatInstance, INSPECT, type Inspect } from '../inspect.js'
+import { makeInspectable } from '../inspect.js'
 import { Listeners } from '../listeners.js'
 import type { BreakerCoordinator, RemoteBreakerState } from './coordinator.js'
 import {
@@ -97,6 +97,7 @@ export class CircuitBreaker {
     this.settings = settings ?? (options === undefined ? BREAKER_DEFAULTS : createBreakerSettings(options))
     this.id = options?.id ?? ''
     this.recentOutcomes = this.settings.adaptive ? '' : undefined
+    makeInspectable(this, 'CircuitBreaker', breakerFacts)
   }
 
   /**
@@ -226,12 +227,6 @@ export class CircuitBreaker {
     this.probePermits = this.probePermits?.filter(({ epoch }) => epoch >= 0)
   }
 
-  /** @internal */
-  [INSPECT](_depth: number, options: object, inspect: Inspect): string {
-    const { id, state, failureCount } = this
-    return formatInstance('CircuitBreaker', { id, state, failureCount }, options, inspect)
-  }
-
   /** @internal Whether a call is admitted. A probe holds its permit for at most `lease`, counted from `now`. */
   tryAcquire(permit: PermitState, lease: number | undefined, now = this.settings.clock.now()): boolean {
     const { halfOpenMax } = this.settings
@@ -358,6 +353,8 @@ export class CircuitBreaker {
     this.listeners?.emit({ id, fromState, toState, timestamp, failureCount: this.failures })
   }
 }
+
+const breakerFacts = ({ id, state, failureCount }: CircuitBreaker) => ({ id, state, failureCount })
 
 /** Outside the class, because esbuild renames a class that refers to itself. */
 function restoreBreaker(

@@ -94,7 +94,7 @@ export interface BreakerSettings {
 
 const BREAKER_SPEC = {
   failureThreshold: [5, positiveInteger],
-  windowType: ['rolling', oneOf(...WINDOW_TYPES)],
+  windowType: ['rolling', oneOf(WINDOW_TYPES)],
   windowDuration: [60_000, positiveDuration],
   failureRate: [undefined, positiveFraction],
   minimumCalls: [10, positiveInteger],
@@ -102,7 +102,7 @@ const BREAKER_SPEC = {
   slowCallRate: [undefined, positiveFraction],
   timeoutDuration: [30_000, positiveDuration],
   timeoutMultiplier: [1, atLeastOne],
-  maxTimeoutDuration: [365 * 86_400_000, positiveDuration],
+  maxTimeoutDuration: [31_536_000_000, positiveDuration],
   successThreshold: [1, positiveInteger],
   halfOpenMax: [1, positiveInteger],
   probeLease: [undefined, positiveDuration],

@@ -85,9 +85,9 @@ const epochTime: OptionRule = ['a time in epoch milliseconds', isTime]
 
 const SNAPSHOT_SPEC = {
   id: ['', ofType('string')],
-  state: [undefined, oneOf('closed', 'open', 'half_open')],
+  state: [undefined, oneOf(['closed', 'open', 'half_open'])],
   failureCount: [0, nonNegativeInteger],
-  windowType: [undefined, oneOf(...WINDOW_TYPES)],
+  windowType: [undefined, oneOf(WINDOW_TYPES)],
   failureWindow: [[], ['an array of numbers, four an entry', isWindowLog]],
   successCount: [0, nonNegativeInteger],
   openedInARow: [0, nonNegativeInteger],

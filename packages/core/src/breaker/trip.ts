@@ -2,7 +2,7 @@ import { type Duration, parseDuration } from '../duration.js'
 import { optionProblem, throwIfInvalid } from '../options.js'
 
 /** The longest time for which a breaker can be tripped. */
-const MAX_TRIP_MS = 365 * 86_400_000
+const MAX_TRIP_MS = 31_536_000_000
 
 /** How an operator trips a breaker. */
 export interface TripOptions {

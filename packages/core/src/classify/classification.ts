@@ -56,8 +56,10 @@ export interface ErrorLike {
 export const isErrorLike = (value: unknown): value is ErrorLike => typeof value === 'object' && value !== null
 
 /** Creates a frozen classification that is shared by all errors of its kind. */
-export const createClassification = (category: Category, kind: Kind): Classification =>
-  Object.freeze({ category, kind })
+// @__NO_SIDE_EFFECTS__
+export function createClassification(category: Category, kind: Kind): Classification {
+  return Object.freeze({ category, kind })
+}
 
 export const UNKNOWN = createClassification('transient', 'unknown')
 export const PERMANENT_UNKNOWN = createClassification('permanent', 'unknown')
@@ -69,6 +71,7 @@ export const CANCELLED = createClassification('permanent', 'cancelled')
 export const PROGRAMMING_ERROR = createClassification('permanent', 'unknown')
 
 /** Caches the results of a function by its argument, so that a known argument costs a lookup and no allocation. */
+// @__NO_SIDE_EFFECTS__
 export function memoize<K extends string | number, V>(compute: (key: K) => V): (key: K) => V {
   const cache = new Map<K, V>()
   return (key) => {

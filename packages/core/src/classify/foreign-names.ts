@@ -6,15 +6,15 @@ import { bySqlState, sqlStateOf } from './sql.js'
 /** Whether an error, given with its causes, matches a name. */
 export type ChainPredicate = (chain: CauseChain, classification: Classification) => boolean
 
-export const anyNode =
-  (test: (node: ErrorLike) => unknown) =>
-  ({ nodes }: CauseChain): boolean =>
-    nodes.some(test)
+// @__NO_SIDE_EFFECTS__
+export function anyNode(test: (node: ErrorLike) => unknown) {
+  return ({ nodes }: CauseChain): boolean => nodes.some(test)
+}
 
-const hasKind =
-  (expectedKind: string): ChainPredicate =>
-  (_, { kind }) =>
-    kind === expectedKind
+// @__NO_SIDE_EFFECTS__
+function hasKind(expectedKind: string): ChainPredicate {
+  return (_, { kind }) => kind === expectedKind
+}
 
 const isSystemError = anyNode(({ code }) => /^E(?!RR_)[A-Z]/.test(`${code}`))
 const isProgrammingError = anyNode((node) => byName(node) === PROGRAMMING_ERROR)

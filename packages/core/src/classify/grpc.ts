@@ -1,10 +1,10 @@
 import { type Classification, type ErrorLike, isErrorLike, NETWORK } from './classification.js'
 import { byCode } from './error-codes.js'
 
-const GRPC_STATUS_NAMES =
+const GRPC_STATUS_NAMES = /* @__PURE__ */ (() =>
   'OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED'.split(
     ' ',
-  )
+  ))()
 
 export const isGrpcStatusName = (name: string): boolean => GRPC_STATUS_NAMES.includes(name)
 

@@ -6,7 +6,7 @@ import { grpcStatusOf, isGrpcStatusName } from './grpc.js'
 import { sqlStateOf } from './sql.js'
 
 /** An error class, which can be abstract. */
-type ErrorClass = abstract new (...args: never[]) => unknown
+export type ErrorClass = abstract new (...args: never[]) => unknown
 
 /**
  * An entry of `retryOn`, `abortOn` and `failureOn`: an error class, a name or a predicate.
@@ -29,9 +29,10 @@ const NAME_PATTERN = /^[a-z_$][\w$]*(\.[a-z_$][\w$]*)*$/i
 const SQL_PATTERN = /^sql:([\dA-Z]{2,5})$/
 const GRPC_PATTERN = /^grpc:([A-Z_]+)$/
 
-type Predicate = (error: unknown) => boolean
+export type Predicate = (error: unknown) => boolean
 
-const isClass = (value: ErrorClass | Predicate): value is ErrorClass =>
+/** Whether a function is a class. */
+export const isClass = (value: ErrorClass | Predicate): value is ErrorClass =>
   value === Error ||
   value.prototype instanceof Error ||
   /^class\b/.test(Function.prototype.toString.call(value))

@@ -52,7 +52,7 @@ export interface Executed<T> {
   readonly session: Session
 }
 
-const RESOLVED = Promise.resolve()
+const RESOLVED = /* @__PURE__ */ Promise.resolve()
 
 /** After this many attempts without a delay the event loop gets a turn, so that timers and aborts are handled. */
 const YIELD_EVERY = 100

@@ -7,7 +7,7 @@ import { executeDirectly } from '../execution/direct-call.js'
 import { type CallOptions, type Executed, Execution, type GuardedFunction } from '../execution/execution.js'
 import type { Executor } from '../execution/executor.js'
 import { FirstAttempt, type FirstAttemptTracker } from '../execution/first-attempt.js'
-import { formatInstance, INSPECT, type Inspect } from '../inspect.js'
+import { makeInspectable } from '../inspect.js'
 import { Listeners } from '../listeners.js'
 import { reportOnce } from '../report.js'
 import { unwrapStopRetrying } from '../retry/stop-retrying.js'
@@ -79,6 +79,7 @@ export class GuardExecutor implements Omit<Guard, 'wrap'>, Executor {
       enabled,
     } = settings
     const { windowType = 'rolling', adaptive = false, slowCallDuration } = breaker?.settings ?? {}
+    makeInspectable(this, 'Guard', guardFacts)
     this.settings = settings
     this.breaker = breaker
     this.refine = refine
@@ -208,13 +209,6 @@ export class GuardExecutor implements Omit<Guard, 'wrap'>, Executor {
     }
   }
 
-  /** @internal */
-  [INSPECT](_depth: number, options: object, inspect: Inspect): string {
-    const { name, breaker, breakers } = this
-    const facts = { name, ...(breaker && { breaker }), ...(breakers && { breakers: breakers.size }) }
-    return formatInstance('Guard', facts, options, inspect)
-  }
-
   /** Classifies an error, or a value that is treated as a failure. */
   classify(result: unknown, threw: boolean): Classification {
     const { settings, refine } = this
@@ -287,6 +281,12 @@ export class GuardExecutor implements Omit<Guard, 'wrap'>, Executor {
     this.stopBreakerEvents = onBreakerEvent && breaker?.on(onBreakerEvent)
   }
 }
+
+const guardFacts = ({ name, breaker, breakers }: GuardExecutor) => ({
+  name,
+  ...(breaker && { breaker }),
+  ...(breakers && { breakers: breakers.size }),
+})
 
 /** Calls the function for a first attempt. A function that throws counts as one that returned a rejected promise. */
 function callFunction<T>(

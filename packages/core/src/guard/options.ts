@@ -102,8 +102,8 @@ const GUARD_OPTIONS = {
 } satisfies OptionSpecOf<GuardOptions>
 
 const TIMEOUT_OPTIONS: OptionSpec = {
-  attempt: [Number.POSITIVE_INFINITY, durationOrInfinity],
-  total: [Number.POSITIVE_INFINITY, durationOrInfinity],
+  attempt: [Infinity, durationOrInfinity],
+  total: [Infinity, durationOrInfinity],
 }
 const NO_TIMEOUTS: CallTimeouts = { attemptTimeout: Infinity, totalTimeout: Infinity }
 const KEYED_BREAKER_OPTIONS: OptionSpec = {
@@ -112,17 +112,19 @@ const KEYED_BREAKER_OPTIONS: OptionSpec = {
 }
 
 /** The defaults of the options of a bulkhead and of a hedge that are not required. */
-export const BULKHEAD_DEFAULTS = { queue: 0 } as const
-export const HEDGE_DEFAULTS = { max: 1 } as const
+const DEFAULT_QUEUE = 0
+const DEFAULT_HEDGES = 1
+export const BULKHEAD_DEFAULTS = { queue: DEFAULT_QUEUE } as const
+export const HEDGE_DEFAULTS = { max: DEFAULT_HEDGES } as const
 
 const BULKHEAD_OPTIONS: OptionSpec = {
   limit: [undefined, positiveInteger],
-  queue: [BULKHEAD_DEFAULTS.queue, nonNegativeInteger],
-  maxWait: [Number.POSITIVE_INFINITY, nonNegativeDuration],
+  queue: [DEFAULT_QUEUE, nonNegativeInteger],
+  maxWait: [Infinity, nonNegativeDuration],
 }
 const HEDGE_OPTIONS: OptionSpec = {
   delay: [undefined, nonNegativeDuration],
-  max: [HEDGE_DEFAULTS.max, positiveInteger],
+  max: [DEFAULT_HEDGES, positiveInteger],
 }
 
 /**
@@ -165,7 +167,7 @@ export function parseGuardOptions(input: GuardOptions<unknown>): GuardSettings {
  * Wraps the user's `random` so that it cannot fail a call: a number out of range is replaced by 0.5, and so is an error, which
  * is reported once.
  */
-function safeRandom(random: Random): Random {
+export function safeRandom(random: Random): Random {
   return () => {
     try {
       const value = random()

@@ -103,7 +103,7 @@ const numberUpTo = (max: number): OptionRule => [
 const POOL_SPEC = {
   id: [undefined, nonEmptyString],
   members: [[], memberArray],
-  strategy: ['round_robin', anyOf(oneOf(...STRATEGY_NAMES), ofType('function'))],
+  strategy: ['round_robin', anyOf(oneOf(STRATEGY_NAMES), ofType('function'))],
   breaker: [{}, ofType('object')],
   maxEjected: [undefined, fraction],
   panicThreshold: [undefined, fraction],

@@ -2,7 +2,7 @@ import type { BreakerEvent, CircuitBreaker } from '../breaker/breaker.js'
 import { BREAKER_DEFAULTS, type BreakerOptions, parseBreakerOptions } from '../breaker/options.js'
 import type { BreakerSnapshot } from '../breaker/snapshot.js'
 import { HoldfastError } from '../errors.js'
-import { formatInstance, INSPECT, type Inspect } from '../inspect.js'
+import { makeInspectable } from '../inspect.js'
 import { Listeners } from '../listeners.js'
 import { formatValue, type OptionProblem, throwIfInvalid } from '../options.js'
 import { Availability, type MemberStatus } from './availability.js'
@@ -85,13 +85,11 @@ export class Pool<T = unknown> implements MemberPool<T> {
     settings.members.forEach((member, i) => this.addMember(`members.${i}`, member, problems))
     throwIfInvalid(id === undefined ? 'a pool' : `the pool ${id}`, problems)
     retainSelectionShape()
-  }
-
-  /** @internal */
-  [INSPECT](_depth: number, options: object, inspect: Inspect): string {
-    const { id, size, settings } = this
-    const { strategy } = settings
-    return formatInstance('Pool', { id, strategy, size }, options, inspect)
+    makeInspectable(this, 'Pool', (pool) => ({
+      id: pool.id,
+      strategy: pool.settings.strategy,
+      size: pool.size,
+    }))
   }
 
   /** The number of members. */

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../clock.js'
 import type { Duration } from '../duration.js'
 import { HoldfastError } from '../errors.js'
-import { formatInstance, INSPECT, type Inspect } from '../inspect.js'
+import { makeInspectable } from '../inspect.js'
 import {
   clockOption,
   defaultsOf,
@@ -69,6 +69,7 @@ export class RetryBudget {
     const problems: OptionProblem[] = []
     this.settings = parseOptions('', options, BUDGET_DEFAULTS, BUDGET_SPEC, problems)
     throwIfInvalid('a retry budget', problems)
+    makeInspectable(this, 'RetryBudget', ({ left }) => ({ left }))
   }
 
   /** How many retries are left now. It is below 0 if calls have left the window before the retries they allowed. */
@@ -77,11 +78,6 @@ export class RetryBudget {
     this.bucketIndex()
     const sum = (buckets: Float64Array) => buckets.reduce((total, count) => total + count)
     return ratio * sum(this.calls) + (reservePerSecond * window) / 1000 - sum(this.retries)
-  }
-
-  /** @internal */
-  [INSPECT](_depth: number, options: object, inspect: Inspect): string {
-    return formatInstance('RetryBudget', { left: this.left }, options, inspect)
   }
 
   /** Counts a call. */

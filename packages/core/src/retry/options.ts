@@ -10,6 +10,7 @@ import {
   nonNegativeDuration,
   type OptionProblem,
   type OptionRule,
+  type OptionSpec,
   type OptionSpecOf,
   ofType,
   oneOf,
@@ -173,11 +174,11 @@ const ignored: OptionRule = ['', () => true, () => undefined]
 
 const RETRY_SPEC = {
   maxAttempts: [3, countOrInfinity],
-  backoffType: ['exponential', anyOf(oneOf(...BACKOFF_TYPES), ofType('function'))],
+  backoffType: ['exponential', anyOf(oneOf(BACKOFF_TYPES), ofType('function'))],
   baseDelay: [1000, nonNegativeDuration],
   multiplier: [2, atLeastOne],
   maxDelay: [30_000, nonNegativeDuration],
-  jitterType: ['none', oneOf(...JITTER_TYPES)],
+  jitterType: ['none', oneOf(JITTER_TYPES)],
   jitterAmount: [0.1, fraction],
   jitterMin: [0, nonNegativeDuration],
   jitterMax: [0, nonNegativeDuration],
@@ -187,7 +188,7 @@ const RETRY_SPEC = {
   respectRetryAfter: [true, ofType('boolean')],
   maxRetryAfter: [60_000, durationOrInfinity],
   beforeRetry: [undefined, ofType('function')],
-  nested: ['retry', oneOf(...NESTED_RETRIES)],
+  nested: ['retry', oneOf(NESTED_RETRIES)],
   retryStatusCodes: [undefined, ignored],
   retryNonIdempotent: [undefined, ignored],
   idempotencyKey: [undefined, ignored],
@@ -198,7 +199,12 @@ const RETRY_SPEC = {
 export const RETRY_DEFAULTS = defaultsOf(RETRY_SPEC) as CompiledRetryPolicy
 
 /** The policy of `retry: false`: one attempt. */
-export const NO_RETRY: CompiledRetryPolicy = { ...RETRY_DEFAULTS, maxAttempts: 1 }
+export const NO_RETRY: CompiledRetryPolicy = /* @__PURE__ */ withOneAttempt(RETRY_DEFAULTS)
+
+/** The policy without retries, for `retry: false`. */
+function withOneAttempt(policy: CompiledRetryPolicy): CompiledRetryPolicy {
+  return { ...policy, maxAttempts: 1 }
+}
 
 /** Compiles a list of matchers. A predicate that throws matches nothing and is reported once. */
 export function compileMatcherList(
@@ -211,19 +217,36 @@ export function compileMatcherList(
   )
 }
 
-/** Checks retry options; `defaults` fill in options that are left out. */
+/**
+ * Checks retry options except for their matchers; `defaults` fill in options that are left out. `path` precedes names in
+ * problems, `more` has the rules of further options.
+ */
+export function parseRetryFields<T extends CompiledRetryPolicy>(
+  path: string,
+  input: unknown,
+  defaults: T,
+  problems: OptionProblem[],
+  more?: OptionSpec,
+): T {
+  const policy = parseOptions(path, input, defaults, { ...RETRY_SPEC, ...more }, problems)
+  const { maxDelay, jitterMin, jitterMax } = policy
+  const prefix = path && `${path}.`
+  const givenBaseDelay = (Object(input) as RetryOptions).baseDelay
+  // A default base delay is lowered to a smaller `maxDelay`; only a given base delay can contradict it.
+  const baseDelay = givenBaseDelay === undefined ? Math.min(policy.baseDelay, maxDelay) : policy.baseDelay
+  requireAtLeast(`${prefix}maxDelay`, maxDelay, 'baseDelay', baseDelay, problems)
+  requireAtLeast(`${prefix}jitterMax`, jitterMax, 'jitterMin', jitterMin, problems)
+  return { ...policy, baseDelay }
+}
+
+/** Checks and compiles retry options; `defaults` fill in options that are left out. */
 export function parseRetryOptions(
   input: unknown,
   defaults: CompiledRetryPolicy,
   problems: OptionProblem[],
 ): CompiledRetryPolicy {
-  const policy = parseOptions('retry', input, defaults, RETRY_SPEC, problems)
-  const { maxDelay, jitterMin, jitterMax, retryOn, abortOn } = policy
-  const givenBaseDelay = (Object(input) as RetryOptions).baseDelay
-  // A default base delay is lowered to a smaller `maxDelay`; only a given base delay can contradict it.
-  const baseDelay = givenBaseDelay === undefined ? Math.min(policy.baseDelay, maxDelay) : policy.baseDelay
-  requireAtLeast('retry.maxDelay', maxDelay, 'baseDelay', baseDelay, problems)
-  requireAtLeast('retry.jitterMax', jitterMax, 'jitterMin', jitterMin, problems)
+  const policy = parseRetryFields('retry', input, defaults, problems)
+  const { retryOn, abortOn } = policy
   problems.push(
     ...matcherProblems('retry.retryOn', retryOn ?? []),
     ...matcherProblems('retry.abortOn', abortOn ?? []),
@@ -231,7 +254,6 @@ export function parseRetryOptions(
   const isValid = problems.length === 0
   return Object.freeze({
     ...policy,
-    baseDelay,
     matchesRetryOn: isValid ? compileMatcherList(retryOn, 'retryOn') : undefined,
     matchesAbortOn: isValid ? compileMatcherList(abortOn, 'abortOn') : undefined,
   })

@@ -3,7 +3,12 @@ const BRAND = Symbol.for('holdfast.stop-retrying')
 /** The error that {@link stopRetrying} returns. Guards throw its cause instead. */
 class StopRetryingError extends Error {
   override readonly name = 'StopRetryingError'
-  readonly [BRAND] = true
+
+  constructor(cause: unknown) {
+    super('retries were stopped by stopRetrying', { cause })
+    // Not a field with a computed key, because a bundler cannot leave out a class with one.
+    Object.defineProperty(this, BRAND, { value: true, enumerable: true })
+  }
 }
 
 /**
@@ -27,7 +32,7 @@ class StopRetryingError extends Error {
  * ```
  */
 export function stopRetrying(error: unknown): Error {
-  return new StopRetryingError('retries were stopped by stopRetrying', { cause: error })
+  return new StopRetryingError(error)
 }
 
 /** Whether an error comes from {@link stopRetrying}, also that of another installation of this package. */

@@ -51,7 +51,7 @@ export interface TransactionSettings {
 }
 
 const TRANSACTION_SPEC: OptionSpec = {
-  isolation: [undefined, oneOf('read committed', 'repeatable read', 'serializable')],
+  isolation: [undefined, oneOf(['read committed', 'repeatable read', 'serializable'])],
   readOnly: [false, ofType('boolean')],
   retryUnknownCommit: [false, ofType('boolean')],
   cancel: [true, anyOf(ofType('boolean'), ofType('function'))],

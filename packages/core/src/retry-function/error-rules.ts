@@ -1,0 +1,73 @@
+import { type Classification, type ErrorLike, isErrorLike } from '../classify/classification.js'
+import { type CompiledMatcher, isClass, type Matcher } from '../classify/matchers.js'
+
+// The whole classification would be half of a bundle, so these rules inspect only the HTTP status and the class of an error.
+
+/** The beginning of the messages with which `fetch` reports a lost connection as a TypeError. */
+const FETCH_FAILED_PATTERN = /^(fetch f|failed to f|network|load f|the (int|net)|error s|terminated)/i
+
+/** The longest chain of causes that is inspected. */
+const MAX_CAUSES = 20
+
+/** Whether a retry cannot help: not an error, a rejection, a programming error, an abort, or a status of the client's fault. */
+function isPermanent(error: unknown): boolean {
+  if (!isErrorLike(error)) return true
+  const { status, statusCode, response, name, message } = error
+  const httpStatus = status ?? statusCode ?? (response as ErrorLike | undefined)?.status
+  if (typeof httpStatus === 'number') return !/^(408|425|429|5(?!01|05)..)$/.test(`${httpStatus}`)
+  return (
+    !(error instanceof Error) ||
+    /^(Abort|Holdfast)Error$/.test(`${name}`) ||
+    (/^(Type|Range|Reference|Syntax)Error$/.test(`${name}`) && !FETCH_FAILED_PATTERN.test(`${message}`))
+  )
+}
+
+/** Returns the milliseconds of a Retry-After, which is in seconds or a date, or of `retryAfter`, which is in milliseconds. */
+function retryAfterOf(error: unknown, wall: number): unknown {
+  const { retryAfter, response, headers = response?.headers } = Object(error)
+  const value: unknown = headers?.get?.('retry-after')
+  if (typeof value !== 'string') return retryAfter
+  return Math.max(0, /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - wall)
+}
+
+/** Classifies an error by these rules, and by the user's function where there is one. It never throws. */
+export function classifyByRules(
+  error: unknown,
+  wall: number,
+  classify: ((error: unknown) => Partial<Classification> | undefined) | undefined,
+): Classification {
+  try {
+    const category = isPermanent(error) ? 'permanent' : 'transient'
+    return {
+      category,
+      kind: 'unknown',
+      retryAfter: retryAfterOf(error, wall) as number,
+      ...classify?.(error),
+    }
+  } catch {
+    return { category: 'permanent', kind: 'unknown' } // the function, a getter or a Proxy threw
+  }
+}
+
+/** Compiles matchers: classes and names also match the causes of an error, a predicate gets the error itself. */
+export const compileRules = (list: readonly Matcher[] | undefined): CompiledMatcher | undefined =>
+  list && ((error, known) => list.some((matcher) => matchesRule(matcher, error, known)))
+
+function matchesRule(matcher: Matcher, error: unknown, { category, kind }: Classification): boolean {
+  try {
+    if (typeof matcher === 'function' && !isClass(matcher))
+      return (matcher as (error: unknown) => unknown)(error) === true
+    let node = error
+    for (let depth = 0; isErrorLike(node) && depth < MAX_CAUSES; depth++) {
+      const { name, code, cause } = node
+      if (
+        typeof matcher === 'string' ? [category, kind, name, code].includes(matcher) : node instanceof matcher
+      )
+        return true
+      node = cause
+    }
+  } catch {
+    // A predicate or a getter threw, and matches nothing.
+  }
+  return false
+}

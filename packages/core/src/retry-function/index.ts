@@ -1,0 +1,2 @@
+export type { RetryFunctionOptions } from './options.js'
+export { type RetryAttempt, retry } from './retry.js'

@@ -1,0 +1,125 @@
+import type { Clock } from '../clock.js'
+import { HoldfastError } from '../errors.js'
+import { isRetryable, nextDelay, shouldRetryOutcome } from '../retry/decide.js'
+import { isStopRetrying, unwrapStopRetrying } from '../retry/stop-retrying.js'
+import { classifyByRules } from './error-rules.js'
+import { parseRetryFunctionOptions, type RetryFunctionOptions } from './options.js'
+
+/** The argument of the function: its attempt. */
+export interface RetryAttempt {
+  /** The number of the attempt, 1 for the first. */
+  readonly number: number
+  /** Aborted when the deadline passes or the caller aborts. */
+  readonly signal: AbortSignal
+}
+
+/** After this many attempts without a delay the event loop gets a turn, so that timers and aborts are handled. */
+const YIELD_EVERY = 100
+
+/** The longest delay of a platform timer. */
+const MAX_TIMER_MS = 2_147_483_647
+
+/**
+ * Calls `fn` until it succeeds, without a guard: a small function for programs that need retries alone. It has the options of
+ * `guard({ retry })`, and rejects with the unchanged error of the last attempt. An error is retried unless its HTTP status or
+ * its class says that a retry cannot help; pass `classify` of `holdfast` to classify errors as a guard does.
+ *
+ * @throws INVALID_OPTIONS that lists every problem of the options
+ *
+ * @example
+ * ```ts
+ * import { retry } from 'holdfast/retry'
+ *
+ * const answer = await retry(
+ *   async ({ number }) => {
+ *     if (number < 3) throw new Error('still starting')
+ *     return `attempt ${number}`
+ *   },
+ *   { maxAttempts: 3, baseDelay: 1, jitterType: 'full' },
+ * )
+ * answer // => 'attempt 3'
+ * ```
+ */
+export async function retry<T>(
+  fn: (attempt: RetryAttempt) => T | PromiseLike<T>,
+  options: RetryFunctionOptions = {},
+): Promise<T> {
+  const policy = parseRetryFunctionOptions(options)
+  const { signal, classify, clock, random, totalTimeout } = policy
+  const totalDeadline = clock.now() + totalTimeout
+  let delay = 0
+  let lastError: { cause?: unknown } = {}
+  for (let attempt = 1; ; attempt++) {
+    let threw = false
+    const result = await runUntil(
+      clock,
+      signal,
+      totalDeadline,
+      (attemptSignal) => fn({ number: attempt, signal: attemptSignal }),
+      () => new HoldfastError('TOTAL_TIMEOUT', `took over ${totalTimeout} ms`, lastError),
+    ).catch((error) => {
+      threw = true
+      return error
+    })
+    if (threw) signal?.throwIfAborted()
+    if (threw && isStopRetrying(result)) throw unwrapStopRetrying(result)
+    if (!threw && !shouldRetryOutcome(policy, { value: result, attempt })) return result
+    const known = classifyByRules(result, clock.wall(), classify)
+    const isRetried = threw
+      ? isRetryable(policy, result, known, attempt)
+      : !policy.matchesAbortOn?.(result, known)
+    const next =
+      isRetried &&
+      nextDelay(policy, attempt, result, known.retryAfter, delay, totalDeadline - clock.now(), random)
+    if (typeof next !== 'number') {
+      if (threw) throw result
+      return result
+    }
+    delay = next
+    if (threw) lastError = { cause: result }
+    if (delay > 0 || attempt % YIELD_EVERY === 0)
+      await runUntil(clock, signal, clock.now() + delay, never, never).catch(() => signal?.throwIfAborted())
+  }
+}
+
+const never = (): Promise<never> => new Promise(() => {})
+
+/**
+ * Settles like `work`, unless the signal is aborted or `dueAt` is reached before. Then the signal of `work` is aborted, and the
+ * promise rejects with the reason, or with the error that `createError` returns.
+ */
+function runUntil<T>(
+  clock: Clock,
+  signal: AbortSignal | undefined,
+  dueAt: number,
+  work: (signal: AbortSignal) => T | PromiseLike<T>,
+  createError: () => unknown,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const controller = new AbortController()
+    let timer: unknown
+    const onAbort = () => cancel(signal?.reason)
+    const clear = () => {
+      clock.clearTimer(timer)
+      signal?.removeEventListener('abort', onAbort)
+    }
+    const cancel = (error: unknown) => {
+      clear()
+      reject(error)
+      controller.abort(error)
+    }
+    const waitUntilDue = () => {
+      const left = dueAt - clock.now()
+      if (left > 0 || timer === undefined)
+        timer = left < Infinity ? clock.setTimer(waitUntilDue, Math.min(MAX_TIMER_MS, left)) : 0
+      else cancel(createError())
+    }
+    if (signal?.aborted) {
+      onAbort()
+      return
+    }
+    signal?.addEventListener('abort', onAbort)
+    waitUntilDue()
+    void (async () => work(controller.signal))().then(resolve, reject).then(clear)
+  })
+}
