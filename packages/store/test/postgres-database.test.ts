@@ -5,6 +5,7 @@ import { parseAddress } from '../src/postgres/address.js'
 import { BatchLoader } from '../src/postgres/batch-loader.js'
 import { loadPostgresDriver } from '../src/postgres/driver.js'
 import { openPostgres, type PostgresOptions } from '../src/postgres/index.js'
+import { MIGRATIONS } from '../src/postgres/statements/schema.js'
 import { at, errorRecord, event, letter, session } from './contract/records.js'
 import { tempFolder } from './place.js'
 import { PostgresServer } from './postgres-server.js'
@@ -149,15 +150,19 @@ describe('a store in PostgreSQL', () => {
     const stores = await Promise.all(Array.from({ length: 6 }, () => opened({ connections: 2 })))
     await Promise.all(stores.map((store, n) => store.values.set(`k${n}`, n)))
     expect(await stores[0]?.values.list('k')).toHaveLength(6)
-    expect(await server.admin(`SELECT version FROM ${schema}.migrations`)).toHaveLength(1)
+    expect(await server.admin(`SELECT version FROM ${schema}.migrations`)).toHaveLength(MIGRATIONS.length)
   })
 
   it('can be used beside a later release with a compatible schema, and is rejected otherwise', async () => {
     const store = await opened()
-    await server.admin(`INSERT INTO ${schema}.migrations (version, oldest) VALUES (2, 1)`)
+    await server.admin(
+      `INSERT INTO ${schema}.migrations (version, oldest) VALUES (${MIGRATIONS.length + 1}, 1)`,
+    )
     await (await opened()).values.set('k', 1)
     expect(await store.values.get('k')).toBe(1)
-    await server.admin(`INSERT INTO ${schema}.migrations (version, oldest) VALUES (3, 3)`)
+    await server.admin(
+      `INSERT INTO ${schema}.migrations (version, oldest) VALUES (${MIGRATIONS.length + 2}, ${MIGRATIONS.length + 2})`,
+    )
     await expect(opened()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
     await expect(opened()).rejects.toThrow('use a later release')
   })
