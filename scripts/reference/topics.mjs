@@ -133,7 +133,11 @@ export const TOPICS = {
   '@holdfast/store': {
     about: 'The storage interface and its backends: memory, files, SQLite and PostgreSQL.',
     topics: [
-      topic('Stores', ['store/src/store', 'store/src/open/'], 'stores.md'),
+      topic(
+        'Stores',
+        ['store/src/store', 'store/src/journals', 'store/src/dead-letter-store', 'store/src/open/'],
+        'stores.md',
+      ),
       topic('For other backends', 'store/src/', 'stores.md'),
     ],
   },

@@ -1,5 +1,5 @@
 import { HoldfastError } from 'holdfast'
-import type { PageOptions } from './store.js'
+import type { PageOptions } from './journals.js'
 
 /** The size of a page without a `limit`. */
 const DEFAULT_LIMIT = 100

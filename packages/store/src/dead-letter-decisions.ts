@@ -1,7 +1,7 @@
 import type { DeadLetter } from '@holdfast/records'
 import { asCompleted, asSettled, isLeased, leaseStateOf, viewAt, withLease } from './dead-letter-rules.js'
+import type { Added, DeadLetterStore, Edited, Leased, Settlement } from './dead-letter-store.js'
 import { isSamePayload } from './payload.js'
-import type { Added, DeadLetterStore, Edited, Leased, Settlement } from './store.js'
 
 /** A stored entry with the owner of its lease. */
 interface OwnedEntry {

@@ -1,8 +1,8 @@
 import { DEAD_LETTER_STATUSES, type DeadLetter, type DeadLetterStatus } from '@holdfast/records'
 import { effectiveStatus, isLeased, type LeaseState } from './dead-letter-rules.js'
 import { zeroCounts } from './dead-letter-stats.js'
+import type { DeadLetterFilter, DeadLetterStats } from './dead-letter-store.js'
 import { SortedList, type SortKey, type SortPosition } from './sorted-list.js'
-import type { DeadLetterFilter, DeadLetterStats } from './store.js'
 
 /** The fields of an entry by which it is found without being read. `order` is the order of insertion. */
 export interface IndexEntry extends SortKey, LeaseState {

@@ -1,5 +1,5 @@
 import type { DeadLetter, DeadLetterStatus } from '@holdfast/records'
-import type { Settlement } from './store.js'
+import type { Settlement } from './dead-letter-store.js'
 
 /** The fields that determine the status of an entry at a time. */
 export interface LeaseState {

@@ -1,5 +1,5 @@
 import type { DeadLetterStatus } from '@holdfast/records'
-import type { DeadLetterStats } from './store.js'
+import type { DeadLetterStats } from './dead-letter-store.js'
 import { fromColumn } from './text.js'
 
 /** A number of entries. Several rows for one operation and status are added up. */

@@ -7,7 +7,7 @@ import {
   type JournalColumns,
   sessionColumns,
 } from './journal-columns.js'
-import type { SessionFilter, TimeRange } from './store.js'
+import type { SessionFilter, TimeRange } from './journals.js'
 
 /** How a journal filters its records: the time of a record, and whether the record matches the other fields of a filter. */
 export interface RecordFilter<T, F> {

@@ -1,30 +1,34 @@
 export { asSettled, isLeased, leaseStateOf } from './dead-letter-rules.js'
-export { checkJournalFilter } from './filter-checks.js'
-export { matchesFilter, sessionFilter } from './filters.js'
-export { findKeyProblems, KEY_FORMAT, KeyRing } from './key-ring.js'
-export { openStore } from './open/open-store.js'
-export { isEncrypted, isSamePayload } from './payload.js'
 export type {
   Added,
-  AuditFilter,
-  BreakerEventFilter,
-  BreakerStore,
   DeadLetterFilter,
   DeadLetterSelector,
   DeadLetterStats,
   DeadLetterStore,
   Edited,
+  Settlement,
+} from './dead-letter-store.js'
+export { checkJournalFilter } from './filter-checks.js'
+export { matchesFilter, sessionFilter } from './filters.js'
+export type {
+  AuditFilter,
+  BreakerEventFilter,
   ErrorFilter,
   EventFilter,
   Journal,
+  Page,
+  PageOptions,
+  SessionFilter,
+} from './journals.js'
+export { findKeyProblems, KEY_FORMAT, KeyRing } from './key-ring.js'
+export { openStore } from './open/open-store.js'
+export { isEncrypted, isSamePayload } from './payload.js'
+export type {
+  BreakerStore,
   LayerStore,
   LayerVersion,
   MetricsRow,
   MetricsStore,
-  Page,
-  PageOptions,
-  SessionFilter,
-  Settlement,
   Store,
   StoredBreaker,
 } from './store.js'

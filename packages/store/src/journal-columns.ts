@@ -5,7 +5,7 @@ import type {
   RetryEvent,
   RetrySession,
 } from '@holdfast/records'
-import type { AuditFilter, BreakerEventFilter, ErrorFilter, EventFilter, SessionFilter } from './store.js'
+import type { AuditFilter, BreakerEventFilter, ErrorFilter, EventFilter, SessionFilter } from './journals.js'
 
 type ColumnValue = string | boolean | null | undefined
 

@@ -1,9 +1,9 @@
 import type { FileHandle } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import type { DeadLetter } from '../../records/src/dead-letter.js'
+import type { DeadLetterStore } from '../src/dead-letter-store.js'
 import { Disk } from '../src/files/disk.js'
 import { filesStore } from '../src/files/index.js'
-import type { DeadLetterStore } from '../src/store.js'
 import { at, letter } from './contract/records.js'
 import { tempFolder } from './place.js'
 

@@ -1,5 +1,5 @@
 import type { RetrySession } from '@holdfast/records'
-import type { Journal, Page, SessionFilter, SessionJournal } from '../store.js'
+import type { Journal, Page, SessionFilter, SessionJournal } from '../journals.js'
 import { dayOf } from './day-files.js'
 import { createUnavailableError, type Disk } from './disk.js'
 import { LineLog, type LinePosition } from './line-log.js'

@@ -1,7 +1,7 @@
 import type { Codec } from '@holdfast/records'
 import { encodeCursor, parsePaging } from '../cursor.js'
 import { matchesFilter, type RecordFilter } from '../filters.js'
-import type { Page, PageOptions } from '../store.js'
+import type { Page, PageOptions } from '../journals.js'
 import { FIRST_POSITION, type FoundLine, type LineLog, type LinePosition } from './line-log.js'
 
 /** The fields that the filters of all journals have. */

@@ -3,8 +3,8 @@ import { encodeCursor, parsePaging } from '../cursor.js'
 import { createEntryChanges, type DecideChange, toDuplicate } from '../dead-letter-decisions.js'
 import { DeadLetterIndex, type IndexEntry, toIndexEntry, toQuery } from '../dead-letter-index.js'
 import { isLeased, viewAt, withLease, withPayloads } from '../dead-letter-rules.js'
+import type { Added, DeadLetterSelector, DeadLetterStore } from '../dead-letter-store.js'
 import type { SortPosition } from '../sorted-list.js'
-import type { Added, DeadLetterSelector, DeadLetterStore } from '../store.js'
 
 interface StoredEntry extends IndexEntry {
   readonly entry: DeadLetter

@@ -1,7 +1,7 @@
 import { deepCopy, type RetrySession } from '@holdfast/records'
 import { encodeCursor, parsePaging } from '../cursor.js'
 import { matchesFilter, type RecordFilter } from '../filters.js'
-import type { Journal, Page, PageOptions, SessionFilter, SessionJournal } from '../store.js'
+import type { Journal, Page, PageOptions, SessionFilter, SessionJournal } from '../journals.js'
 
 interface TimeRangeFilter extends PageOptions {
   from?: Date | undefined

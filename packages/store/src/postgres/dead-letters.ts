@@ -6,14 +6,14 @@ import { toQuery } from '../dead-letter-index.js'
 import { viewAt } from '../dead-letter-rules.js'
 import type { DeadLetterSelection } from '../dead-letter-selection.js'
 import { type StatusCount, toStats, zeroCounts } from '../dead-letter-stats.js'
-import { serializePayload } from '../payload.js'
 import type {
   DeadLetterFilter,
   DeadLetterSelector,
   DeadLetterStats,
   DeadLetterStore,
-  Page,
-} from '../store.js'
+} from '../dead-letter-store.js'
+import type { Page } from '../journals.js'
+import { serializePayload } from '../payload.js'
 import { hashName } from '../text.js'
 import type { PostgresDatabase } from './database.js'
 import { DeadLetterChanges } from './dead-letter-changes.js'

@@ -2,7 +2,7 @@ import { type CamelCased, sessionCodec, type sessionSchema } from '@holdfast/rec
 import type { z } from 'zod'
 import { encodeCursor, parsePaging } from '../cursor.js'
 import { matchesFilter } from '../filters.js'
-import type { Journal, Page, PageOptions, SessionFilter, SessionJournal } from '../store.js'
+import type { Journal, Page, PageOptions, SessionFilter, SessionJournal } from '../journals.js'
 import { toColumn } from '../text.js'
 import { BatchLoader } from './batch-loader.js'
 import type { PostgresDatabase } from './database.js'

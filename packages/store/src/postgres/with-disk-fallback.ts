@@ -1,7 +1,7 @@
 import type { DeadLetter } from '@holdfast/records'
 import { type Clock, guard, isHoldfastError, type Random } from 'holdfast'
 import { systemClock, systemRandom } from 'holdfast/internal'
-import type { Added, DeadLetterStore } from '../store.js'
+import type { Added, DeadLetterStore } from '../dead-letter-store.js'
 import type { DeadLetterAliases } from './aliases.js'
 import type { PostgresDatabase } from './database.js'
 import type { Inserted } from './dead-letter-inserts.js'

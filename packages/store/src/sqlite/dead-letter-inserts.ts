@@ -1,7 +1,7 @@
 import type { DeadLetter } from '@holdfast/records'
 import { columnValues } from '../dead-letter-columns.js'
 import { toDuplicate } from '../dead-letter-decisions.js'
-import type { Added } from '../store.js'
+import type { Added } from '../dead-letter-store.js'
 import { hashOf, toColumn } from '../text.js'
 import type { SqliteConnection } from './connection.js'
 import { addToCount, findById, findByKey, insertProcessed } from './dead-letter-rows.js'

@@ -1,7 +1,7 @@
 import { DEAD_LETTER_STATUSES, type DeadLetterStatus } from '@holdfast/records'
 import type { DeadLetterSelection } from '../dead-letter-selection.js'
 import { type StatusCount, toStats, zeroCounts } from '../dead-letter-stats.js'
-import type { DeadLetterStats } from '../store.js'
+import type { DeadLetterStats } from '../dead-letter-store.js'
 import type { SqliteConnection } from './connection.js'
 import {
   COUNT_EXPIRED,

@@ -4,15 +4,15 @@ import { createEntryChanges, type DecideChange } from '../dead-letter-decisions.
 import { toQuery } from '../dead-letter-index.js'
 import { viewAt, withLease } from '../dead-letter-rules.js'
 import type { DeadLetterSelection } from '../dead-letter-selection.js'
-import { serializePayload } from '../payload.js'
 import type {
   Added,
   DeadLetterFilter,
   DeadLetterSelector,
   DeadLetterStats,
   DeadLetterStore,
-  Page,
-} from '../store.js'
+} from '../dead-letter-store.js'
+import type { Page } from '../journals.js'
+import { serializePayload } from '../payload.js'
 import { fromColumn, toColumn } from '../text.js'
 import { DeadLetterInserts } from './dead-letter-inserts.js'
 import { countEntries, readStats, selectPositions } from './dead-letter-queries.js'

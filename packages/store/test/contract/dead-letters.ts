@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { DeadLetter, DeadLetterStatus } from '../../../records/src/dead-letter.js'
-import type { DeadLetterFilter } from '../../src/store.js'
+import type { DeadLetterFilter } from '../../src/dead-letter-store.js'
 import type { Bench } from '../contract.js'
 import { pages } from './journals.js'
 import { at, letter } from './records.js'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { DeadLetterStore } from '../../src/store.js'
+import type { DeadLetterStore } from '../../src/dead-letter-store.js'
 import type { Bench } from '../contract.js'
 import { Model } from './model.js'
 import { at, letter } from './records.js'

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Journal, Page, PageOptions, Store } from '../../src/store.js'
+import type { Journal, Page, PageOptions } from '../../src/journals.js'
+import type { Store } from '../../src/store.js'
 import type { Bench } from '../contract.js'
 import { at, audit, breakerEvent, errorRecord, event, session } from './records.js'
 

@@ -1,5 +1,5 @@
 import type { DeadLetter } from '../../../records/src/dead-letter.js'
-import type { DeadLetterStore, Settlement } from '../../src/store.js'
+import type { DeadLetterStore, Settlement } from '../../src/dead-letter-store.js'
 
 interface Row {
   id: string
