@@ -1,7 +1,7 @@
 import { classify } from 'holdfast'
 import { describe, expect, it } from 'vitest'
 import type { ErrorRecord } from '../../../records/src/errors.js'
-import type { ErrorFilter, Page } from '../../../store/src/store.js'
+import type { ErrorFilter, Page } from '../../../store/src/journals.js'
 import { ErrorLog } from '../../src/error-log/error-log.js'
 import { normalizeMessage } from '../../src/error-log/normalize-message.js'
 import { testKit } from './setup.js'
