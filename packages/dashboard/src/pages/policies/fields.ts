@@ -56,7 +56,8 @@ function toField(name: string, { kind, label, group, description }: RecordField)
     name: name as FieldName,
     label: input === 'seconds' ? `${label} (s)` : label,
     kind: input,
-    help: description,
+    // Descriptions are Markdown in the references.
+    help: description.replaceAll('`', ''),
     group,
   }
 }

@@ -202,9 +202,13 @@ export function PolicyForm(props: {
             </button>
             {creation === undefined && (
               <>
-                <a role="button" class="secondary" href={urlFor('/policies', { fresh: 'true', source: id })}>
+                <button
+                  type="button"
+                  class="secondary"
+                  onClick={() => navigate(urlFor('/policies', { fresh: 'true', source: id }))}
+                >
                   Duplicate
-                </a>
+                </button>
                 <ActionButton type="button" class="danger" onClick={remove}>
                   Delete
                 </ActionButton>

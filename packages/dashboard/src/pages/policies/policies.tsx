@@ -4,7 +4,7 @@ import { useQuery } from '../../api/use-query.js'
 import { NoValue, numericHead, PageHead, QueryView, StateLabel, Table } from '../../components/basics.js'
 import { useEvents } from '../../events/event-stream.js'
 import { formatDuration } from '../../format.js'
-import { route, urlFor } from '../../route.js'
+import { navigate, route, urlFor } from '../../route.js'
 import { NewPolicyEditor, PolicyEditor } from './editor.js'
 import { loadPolicies } from './load.js'
 
@@ -41,9 +41,9 @@ function PolicyList() {
     <>
       <PageHead title="Policies">
         {hasRole('admin') && (
-          <a role="button" href={urlFor('/policies', { fresh: 'true' })}>
+          <button type="button" onClick={() => navigate(urlFor('/policies', { fresh: 'true' }))}>
             Create policy
-          </a>
+          </button>
         )}
       </PageHead>
       <QueryView of={loaded}>

@@ -1,7 +1,7 @@
 import { getJson } from '../../api/client.js'
 import type { WireErrorGroup, WireErrorGroups } from '../../api/types.js'
 import { useQuery } from '../../api/use-query.js'
-import { EmptyState, Id, QueryView, Time } from '../../components/basics.js'
+import { EmptyState, QueryView, Time } from '../../components/basics.js'
 import { type Column, DataTable } from '../../components/data-table.js'
 import { formatCount, formatName, formatPercent, formatPlural } from '../../format.js'
 import { route, urlFor } from '../../route.js'
@@ -58,16 +58,13 @@ const COLUMNS: readonly Column<WireErrorGroup>[] = [
   },
   {
     key: 'session_id',
-    title: 'Last session',
+    title: 'Last',
     value: ({ session_id }) => session_id,
     cell: ({ session_id }) =>
       session_id !== undefined && (
-        <Id
-          value={session_id}
-          label="session ID"
-          length={14}
-          href={urlFor('/sessions', { id: session_id })}
-        />
+        <a href={urlFor('/sessions', { id: session_id })} title={session_id}>
+          Session
+        </a>
       ),
   },
 ]
