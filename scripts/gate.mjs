@@ -22,6 +22,14 @@ const steps = [
     count: () => countTests(JSON.parse(readFileSync(report, 'utf8'))),
     after: ['build', 'redis'],
   },
+  // Node.js 22 and 24, Bun and Deno are tested if they can be downloaded: the first step says why not.
+  { name: 'runtimes', command: ['node', 'scripts/runtimes/install.mjs'], optional: true },
+  {
+    name: 'on other runtimes',
+    command: ['node', 'scripts/test-runtimes.mjs', '--short'],
+    needs: ['build'],
+    after: ['runtimes'],
+  },
   // By its path: another version of the compiler is installed too, and has a command of the same name.
   { name: 'types', command: ['node', 'node_modules/typescript/bin/tsc', '-b'], needs: ['build'] },
   { name: 'lint', command: ['oxlint'], after: ['build'] },

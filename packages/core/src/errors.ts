@@ -70,7 +70,7 @@ export class HoldfastError<C extends HoldfastErrorCode = HoldfastErrorCode> exte
 
   /** Makes `instanceof` true for errors of another copy of the package, such as its CommonJS form. */
   static override [Symbol.hasInstance](value: unknown): boolean {
-    return Object.is(this, HoldfastError)
+    return Object.hasOwn(this.prototype, BRAND)
       ? isHoldfastError(value)
       : Object.prototype.isPrototypeOf.call(this.prototype, value as object)
   }

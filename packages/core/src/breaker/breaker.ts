@@ -85,7 +85,7 @@ export class CircuitBreaker {
 
   /** Makes `instanceof` true for breakers of another copy of the package, such as its CommonJS form. */
   static [Symbol.hasInstance](value: unknown): boolean {
-    if (!Object.is(this, CircuitBreaker))
+    if (!Object.hasOwn(this.prototype, 'breakerVersion'))
       return Object.prototype.isPrototypeOf.call(this.prototype, value as object)
     return (value as Partial<CircuitBreaker> | null | undefined)?.breakerVersion === BREAKER_VERSION
   }
