@@ -38,6 +38,11 @@ export const EVENT_TYPE_INFO = {
       code: 'In shadow mode, the code of the error that would have been thrown.',
     },
   },
+  calls_shed: {
+    when: 'Several calls of an operation were rejected within one second by an open breaker or a full bulkhead. Only the first of them has a session and other events.',
+    fields: ['operation'],
+    context: { reason: 'The stop reason.', count: 'How many calls were rejected, including the first.' },
+  },
   circuit_breaker_opened: {
     when: 'A circuit breaker opened.',
     fields: ['policy_id'],

@@ -36,7 +36,8 @@ export class CallEvents implements CallObserver {
     })
   }
 
-  onEnd(call: FailingCall, { isSuccess, attempts, error, stopped, served }: CallEnd): void {
+  onEnd(call: FailingCall, { isSuccess, attempts, error, stopped, served, isShed }: CallEnd): void {
+    if (isShed) return
     const { draft } = call
     this.emit({
       eventType: isSuccess ? 'retry_success' : 'retry_failure',

@@ -26,6 +26,7 @@ import { RetryLog } from '../logging/retry-log.js'
 import { CallMetrics } from '../metrics/call-metrics.js'
 import { Metrics } from '../metrics/metrics.js'
 import { CallObservers } from '../observation/call-observers.js'
+import { RejectionLimiter } from '../observation/rejection-limiter.js'
 import type { RecordFormatter } from '../observation/session-draft.js'
 import { PoolManager } from '../pools/pool-manager.js'
 import { SessionRecorder } from '../sessions/session-recorder.js'
@@ -69,6 +70,7 @@ export class RuntimeContainer {
    */
   run: Run
   private readonly deadLetterCapture: DeadLetterCapture
+  private readonly rejectionLimiter: RejectionLimiter
   private readonly breakerPersistence: BreakerPersistence
   private readonly alerts: Alerts
   private readonly housekeeping: Housekeeping
@@ -118,12 +120,14 @@ export class RuntimeContainer {
       runtime.sessions.add(record),
     )
     this.deadLetterCapture = new DeadLetterCapture(() => this.deadLetters)
+    this.rejectionLimiter = new RejectionLimiter(runtime.clock, emit)
     // The order of this list is the order of effects.
     this.observers = new CallObservers(
       {
         clock: runtime.clock,
         random: runtime.random,
         formatter,
+        rejectionLimiter: this.rejectionLimiter,
         onObserverError: (error) => runtime.warn(`a call could not be recorded: ${errorMessageOf(error)}`),
       },
       [
@@ -252,6 +256,7 @@ export class RuntimeContainer {
     await configured
     await this.deadLetterCapture.whenSettled()
     await deadLettersClosed
+    this.rejectionLimiter.flush()
     await this.housekeeping.stop()
     await this.errors.close()
     await this.alerts.close()

@@ -46,7 +46,8 @@ export class RetryLog implements CallObserver {
     )
   }
 
-  onEnd(call: FailingCall, { isSuccess, retryCount, stopped, error: summary }: CallEnd): void {
+  onEnd(call: FailingCall, { isSuccess, isShed, retryCount, stopped, error: summary }: CallEnd): void {
+    if (isShed) return
     const operation = recordedName(call)
     if (isSuccess) {
       this.write(

@@ -38,6 +38,8 @@ export interface OperationCounters {
   /** Calls that failed after at least one retry. */
   exhausted: number
   retries: number
+  /** Calls that were rejected before their first attempt, by the stop reason. */
+  readonly rejections: Map<string, number>
   /** The durations of calls and of attempts. Those of first-attempt successes are estimated from samples. */
   readonly calls: Histogram
   readonly attempts: Histogram
@@ -49,6 +51,7 @@ const createOperationCounters = (): OperationCounters => ({
   failed: 0,
   exhausted: 0,
   retries: 0,
+  rejections: new Map(),
   calls: createHistogram(),
   attempts: createHistogram(),
 })

@@ -88,6 +88,7 @@ export class OperationRecorder {
       metrics.recordSuccess(attempts, 1)
     }
     if (kind !== undefined) metrics.recordFailure(kind)
+    if (isRejected && kind !== undefined) totals.rejections.set(kind, (totals.rejections.get(kind) ?? 0) + 1)
     this.addToLabels(policyIds?.at(-1) ?? this.policyId, 1, success ? 1 : 0, attempts)
     this.addToOperation(1, success ? 1 : 0, retries, isRejected ? 1 : 0)
     if (!isRejected) this.recordCallDuration(duration, 1)

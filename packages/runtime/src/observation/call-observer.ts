@@ -11,6 +11,8 @@ export interface CallEnd {
   readonly isSuccess: boolean
   /** Whether the last attempt was rejected by an open breaker. */
   readonly isRejected: boolean
+  /** Whether the call was rejected and is only counted, because another one was recorded in the same second. */
+  readonly isShed: boolean
   /** When the call ended, in epoch milliseconds. */
   readonly at: number
   readonly attempts: number

@@ -10,12 +10,14 @@ import type {
   ObservedCall,
   SessionDraft,
 } from './observed-call.js'
-import { createSessionDraft, type RecordFormatter, summaryOf } from './session-draft.js'
+import type { RejectionLimiter } from './rejection-limiter.js'
+import { createSessionDraft, createShedDraft, type RecordFormatter, summaryOf } from './session-draft.js'
 
 export interface CallObserversParts {
   clock: Clock
   random: Random
   formatter: RecordFormatter
+  rejectionLimiter: RejectionLimiter
   /** An observer threw. */
   onObserverError(error: unknown): void
 }
@@ -132,8 +134,12 @@ export class CallObservers {
     }
     this.active.remove(call)
     try {
-      const draft = (call.draft ??= createSessionDraft(call, this.parts))
-      return this.notifyEnd(call as FailingCall, this.describeEnd(call, draft, stopped, result, fallback))
+      const isShed = isRejection(call) && !this.parts.rejectionLimiter.admit(call.operation.name, stopped)
+      const draft = (call.draft ??= isShed
+        ? createShedDraft(call, this.parts.clock)
+        : createSessionDraft(call, this.parts))
+      const end = this.describeEnd(call, draft, stopped, result, fallback, isShed)
+      return this.notifyEnd(call as FailingCall, end)
     } catch (error) {
       this.parts.onObserverError(error)
       return undefined
@@ -197,13 +203,14 @@ export class CallObservers {
     stopped: StopReason,
     result: unknown,
     fallback: FallbackEnd | undefined,
+    isShed: boolean,
   ): CallEnd {
     const { clock, formatter, onObserverError } = this.parts
     const { history, pending } = call
     call.pending = undefined
     const last = history.at(-1)
     const isSuccess = stopped === 'succeeded'
-    const isRejected = last?.outcome === 'circuit_open'
+    const isRejected = isRejection(call)
     const at = clock.wall()
     if (draft.policyIds.length === 0) draft.policyIds.push(draft.policyId)
     if (isRejected) draft.kind = stopped
@@ -212,6 +219,7 @@ export class CallObservers {
       result,
       isSuccess,
       isRejected,
+      isShed,
       at,
       attempts: history.length,
       retryCount: Math.max(0, (last?.number ?? 1) - 1),
@@ -221,7 +229,7 @@ export class CallObservers {
       hasRunFallback: fallback !== undefined,
       error: undefined as CallEnd['error'],
     }
-    if (isSuccess) return end
+    if (isSuccess || isShed) return end
     try {
       if (isRejected) end.failure = createRejection(result, stopped, summaryOf(draft, result, formatter))
       if (stopped !== 'unwanted_value') end.error = summaryOf(draft, result, formatter)
@@ -232,6 +240,9 @@ export class CallObservers {
     return end
   }
 }
+
+/** Whether the last attempt was rejected before it started. */
+const isRejection = ({ history }: ObservedCall): boolean => history.at(-1)?.outcome === 'circuit_open'
 
 const isFailing = (call: ObservedCall): call is FailingCall => call.draft !== undefined
 

@@ -32,6 +32,19 @@ export function createSessionDraft(
   }
 }
 
+/** Creates the draft of a rejected call that is only counted, without ids and context: many calls can be rejected at once. */
+export const createShedDraft = ({ effectivePolicy, options }: ObservedCall, clock: Clock): SessionDraft => ({
+  sessionId: '',
+  correlationId: options?.correlationId ?? '',
+  startTime: new Date(clock.wall()),
+  policyId: effectivePolicy.record.id,
+  policyIds: [],
+  kind: 'unknown',
+  summaries: new Map(),
+  context: undefined,
+  nextRetryTime: undefined,
+})
+
 /** The redacted context of a call as an object, because redaction replaces a context that cannot be copied by a string. */
 export const toRecordContext = (redacted: unknown): Record<string, unknown> =>
   typeof redacted === 'object' && redacted !== null && !Array.isArray(redacted) && !(redacted instanceof Date)

@@ -23,6 +23,7 @@ export class SessionRecorder implements CallObserver {
   }
 
   onEnd(call: FailingCall, end: CallEnd): void {
+    if (end.isShed) return
     this.add(createSessionRecord(call, end, end.at, this.formatter))
   }
 

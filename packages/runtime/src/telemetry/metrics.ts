@@ -22,6 +22,11 @@ export const METRICS = {
     labels: ['operation', 'result', 'retried'],
   },
   holdfast_retries_total: { type: 'counter', help: 'Retries.', labels: ['operation'] },
+  holdfast_rejections_total: {
+    type: 'counter',
+    help: 'Calls that were rejected before their first attempt, by reason.',
+    labels: ['operation', 'reason'],
+  },
   holdfast_call_duration_seconds: {
     type: 'histogram',
     help: 'Duration of calls, delays included; calls that succeed at the first attempt are sampled.',

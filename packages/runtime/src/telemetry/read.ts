@@ -145,6 +145,9 @@ export async function readMetrics(
         labels: { operation },
         value: retries,
       })),
+      holdfast_rejections_total: [...operations].flatMap(([operation, { rejections }]) =>
+        [...rejections].map(([reason, value]) => ({ labels: { operation, reason }, value })),
+      ),
       holdfast_circuit_breaker_state: states,
       holdfast_circuit_breaker_transitions_total: changes,
       holdfast_pool_members: pools.flatMap(({ pool, counts: by }) =>

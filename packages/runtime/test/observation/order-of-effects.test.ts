@@ -4,6 +4,7 @@ import { describe, expect, it, vi } from 'vitest'
 import type { CallObserver } from '../../src/observation/call-observer.js'
 import { CallObservers } from '../../src/observation/call-observers.js'
 import type { ObservedCall } from '../../src/observation/observed-call.js'
+import { RejectionLimiter } from '../../src/observation/rejection-limiter.js'
 import { refused, start } from '../holdfast/setup.js'
 
 const CONFIG = {
@@ -103,6 +104,7 @@ describe('CallObservers', () => {
   function setup(observers: readonly CallObserver[]) {
     const onObserverError = vi.fn()
     const parts = {
+      rejectionLimiter: new RejectionLimiter(fakeClock(), () => {}),
       clock: fakeClock(),
       random: seededRandom(7),
       formatter: {
