@@ -90,6 +90,7 @@ export {
 export {
   backoffType,
   jitterType,
+  nestedRetries,
   type PolicyFields,
   policyCodec,
   type policySchema,

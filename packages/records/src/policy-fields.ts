@@ -23,6 +23,7 @@ export type PolicyFieldKind =
   | 'jitter'
   | 'matchers'
   | 'statuses'
+  | 'nested'
 
 /** The groups of fields in a form, in their order. */
 export const POLICY_GROUPS = [
@@ -74,7 +75,6 @@ type OtherOption =
   | 'abortOn'
   | 'retryIf'
   | 'beforeRetry'
-  | 'nested'
   | 'idempotencyKey'
   | 'notProcessedStatuses'
 
@@ -206,6 +206,15 @@ export const POLICY_FIELDS = {
     description: 'A longer Retry-After ends the call without a retry.',
     default: RETRY_DEFAULTS.maxRetryAfter,
   },
+  nested: {
+    kind: 'nested',
+    label: 'Nested retries',
+    group: 'Retry conditions',
+    description:
+      'stop: an error that a guard inside the call has already retried is not retried again; retry: it is.',
+    absent: 'retry',
+    optional: true,
+  },
   attempt_timeout: {
     kind: 'timeout',
     label: 'Per attempt',
@@ -275,6 +284,14 @@ export const POLICY_FIELDS = {
         group: 'Bulkhead and hedge',
         description: 'The maximum number of calls that wait for a free slot. More are rejected.',
         default: BULKHEAD_DEFAULTS.queue,
+      },
+      max_wait: {
+        kind: 'duration',
+        label: 'Max wait in the queue',
+        group: 'Bulkhead and hedge',
+        description: 'How long a queued call waits for a free slot before it is rejected; 0 never waits.',
+        absent: 'no limit',
+        optional: true,
       },
     },
     nullable: true,

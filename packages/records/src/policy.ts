@@ -1,4 +1,4 @@
-import { BACKOFF_TYPES, JITTER_TYPES } from 'holdfast/internal'
+import { BACKOFF_TYPES, JITTER_TYPES, NESTED_RETRIES } from 'holdfast/internal'
 import { z } from 'zod'
 import { type CamelCased, createCodec } from './codec/case-codec.js'
 import {
@@ -14,6 +14,9 @@ export const backoffType = z.enum(BACKOFF_TYPES)
 
 /** How delays are randomized. */
 export const jitterType = z.enum(JITTER_TYPES)
+
+/** Whether an error that a guard inside the call has retried is retried again. */
+export const nestedRetries = z.enum(NESTED_RETRIES)
 
 /** The schema of each kind of field in a record. */
 const SCHEMA_BY_KIND = {
@@ -33,6 +36,7 @@ const SCHEMA_BY_KIND = {
   jitter: () => jitterType,
   matchers: () => z.array(z.string()),
   statuses: () => z.array(z.int()),
+  nested: () => nestedRetries,
 } satisfies Record<PolicyFieldKind, () => z.ZodType>
 
 type Kinds = typeof SCHEMA_BY_KIND

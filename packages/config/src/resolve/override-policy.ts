@@ -170,6 +170,7 @@ function overrideBulkhead(changes: Changes, policy: RetryPolicy, overrides: Oper
   const bulkhead = Object.freeze({
     limit: limit?.value ?? policy.bulkhead?.limit,
     queue: queue?.value ?? policy.bulkhead?.queue ?? 0,
+    ...(policy.bulkhead?.maxWait !== undefined && { maxWait: policy.bulkhead.maxWait }),
   })
   return changes.set(from, { bulkhead }) ? from.place : ''
 }

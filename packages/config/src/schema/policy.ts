@@ -1,4 +1,10 @@
-import { backoffType, jitterType, POLICY_FIELDS, type PolicyFieldKind } from '@holdfast/records'
+import {
+  backoffType,
+  jitterType,
+  nestedRetries,
+  POLICY_FIELDS,
+  type PolicyFieldKind,
+} from '@holdfast/records'
 import { z } from 'zod'
 import {
   absentKey,
@@ -41,6 +47,7 @@ const SCHEMA_BY_KIND = {
   jitter: () => enumOf(jitterType),
   matchers: () => listOf(matcherName()),
   statuses: () => listOf(retryableStatus()),
+  nested: () => enumOf(nestedRetries),
 } satisfies Record<PolicyFieldKind, () => z.ZodType>
 
 type Kinds = typeof SCHEMA_BY_KIND

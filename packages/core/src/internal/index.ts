@@ -91,6 +91,7 @@ export {
   BACKOFF_TYPES,
   type CompiledRetryPolicy,
   JITTER_TYPES,
+  NESTED_RETRIES,
   parseRetryOptions,
   RETRY_DEFAULTS,
 } from '../retry/options.js'

@@ -31,7 +31,7 @@ export class PolicyLimits {
     const key = JSON.stringify(bulkhead)
     const existing = this.bulkheads.get(id)
     if (existing?.key === key) return existing.bulkhead
-    const created = new Bulkhead(bulkhead.limit, bulkhead.queue ?? 0)
+    const created = new Bulkhead(bulkhead.limit, bulkhead.queue ?? 0, bulkhead.maxWait)
     this.bulkheads.set(id, { key, bulkhead: created })
     return created
   }

@@ -5,7 +5,7 @@ import {
   type PolicyPart,
   type PolicyField as RecordField,
 } from '@holdfast/records/policy-fields'
-import { BACKOFF_TYPES, JITTER_TYPES } from 'holdfast/internal'
+import { BACKOFF_TYPES, JITTER_TYPES, NESTED_RETRIES } from 'holdfast/internal'
 import type { WirePolicy } from '../../api/types.js'
 
 /** The kind of input of a field. */
@@ -28,6 +28,7 @@ const INPUT_KINDS: Readonly<Record<PolicyFieldKind, InputKind>> = {
   jitter: JITTER_TYPES,
   matchers: 'list',
   statuses: 'codes',
+  nested: NESTED_RETRIES,
 }
 
 type PartName = {
