@@ -79,10 +79,7 @@ function settingCommands(): Command[] {
 
 const toCommand = ({ type, name, href }: SearchResult): Command => ({ type, name, run: () => navigate(href) })
 
-const includesText = ({ name, type }: Command, text: string): boolean =>
-  `${type} ${name}`.toLowerCase().includes(text.toLowerCase())
-
-/** The results for a text: commands and ids that contain it, then records with exactly this id. */
+/** The results for a text: commands that begin with it, records with exactly this id, ids and commands that contain it. */
 function useResults(text: string): { results: readonly Command[]; isSearching: boolean } {
   const index = useQuery('search index', loadIndex)
   const isPartial = index.data?.isPartial === true
@@ -93,12 +90,17 @@ function useResults(text: string): { results: readonly Command[]; isSearching: b
     })
     return signal.aborted ? [] : searchRecords(text, isPartial, signal)
   })
-  const local = [...pageCommands(), ...(text === '' ? [] : settingCommands())].filter((one) =>
-    includesText(one, text),
-  )
+  const lower = text.toLowerCase()
+  const commands = [...pageCommands(), ...(text === '' ? [] : settingCommands())]
+  const [first, second] = [0, 1].map((rank) =>
+    commands.filter(({ name }) => {
+      const at = name.toLowerCase().indexOf(lower)
+      return rank === 0 ? at === 0 : at > 0
+    }),
+  ) as [Command[], Command[]]
   const ids = text === '' || index.data === undefined ? [] : searchIndex(index.data, text)
   const found = [...(records.data ?? []), ...ids].map(toCommand)
-  return { results: [...local, ...found], isSearching: records.isLoading }
+  return { results: [...first, ...found, ...second], isSearching: records.isLoading }
 }
 
 /** Shows a modal dialog, and returns the focus when it is closed. */

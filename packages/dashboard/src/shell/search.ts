@@ -1,5 +1,13 @@
 import { fetchPages, getJson } from '../api/client.js'
-import type { WireBreaker, WireDeadLetter, WirePage, WirePolicy, WireSession } from '../api/types.js'
+import type {
+  WireBreaker,
+  WireDeadLetter,
+  WireOperations,
+  WirePage,
+  WirePolicy,
+  WireSession,
+} from '../api/types.js'
+import { clock } from '../browser.js'
 import { urlFor } from '../route.js'
 
 /** A result of the search: what it is, its name, and its page. */
@@ -12,9 +20,11 @@ export interface SearchResult {
 /** How many results of one type are shown. */
 const MAX_RESULTS = 8
 
-/** Policies and breakers, which are searched in the browser by a part of their id. */
+/** Policies, operations and breakers, which are searched in the browser by a part of their id. */
 export interface SearchIndex {
   readonly policies: readonly string[]
+  /** The operations of the last day. */
+  readonly operations: readonly string[]
   readonly breakers: readonly string[]
   /** Whether there are more breakers than are listed. */
   readonly isPartial: boolean
@@ -27,10 +37,20 @@ async function loadPolicyIds(signal: AbortSignal): Promise<string[]> {
   return ids
 }
 
-/** Loads what is searched in the browser: all policies, and the first breakers. */
+/** The length of the time in which operations are found. */
+const OPERATIONS_MS = 86_400_000
+
+async function loadOperations(signal: AbortSignal): Promise<string[]> {
+  const from = new Date(clock.wall() - OPERATIONS_MS).toISOString()
+  const { operations } = await getJson<WireOperations>('/metrics/operations', { from, step: '86400' }, signal)
+  return operations.map(({ operation }) => operation)
+}
+
+/** Loads what is searched in the browser: all policies and operations, and the first breakers. */
 export async function loadIndex(signal: AbortSignal): Promise<SearchIndex> {
-  const [policies, breakers] = await Promise.all([
+  const [policies, operations, breakers] = await Promise.all([
     loadPolicyIds(signal),
+    loadOperations(signal),
     getJson<{ circuit_breakers: WireBreaker[]; cursor?: string }>(
       '/circuit-breakers',
       { limit: '1000' },
@@ -39,6 +59,7 @@ export async function loadIndex(signal: AbortSignal): Promise<SearchIndex> {
   ])
   return {
     policies,
+    operations,
     breakers: breakers.circuit_breakers.map(({ id }) => id),
     isPartial: breakers.cursor !== undefined,
   }
@@ -53,12 +74,20 @@ export function matchIds(ids: readonly string[], text: string): string[] {
     .slice(0, MAX_RESULTS)
 }
 
-export const searchIndex = ({ policies, breakers }: SearchIndex, text: string): SearchResult[] => [
+export const searchIndex = (
+  { policies, operations, breakers }: SearchIndex,
+  text: string,
+): SearchResult[] => [
+  ...matchIds(operations, text).map((id) => ({
+    type: 'Operation',
+    name: id,
+    href: urlFor('/operations', { id }),
+  })),
   ...matchIds(policies, text).map((id) => ({ type: 'Policy', name: id, href: urlFor('/policies', { id }) })),
   ...matchIds(breakers, text).map((id) => ({
     type: 'Breaker',
     name: id,
-    href: urlFor('/breakers', { q: id }),
+    href: urlFor('/breakers', { id }),
   })),
 ]
 
@@ -119,7 +148,7 @@ export async function searchRecords(
     type: 'Breaker',
     isPossible: (id: string) => isPartial && id.includes(':'),
     find: (id: string) => exists(`/circuit-breakers/${encodeURIComponent(id)}`, signal),
-    href: (id: string) => urlFor('/breakers', { q: id }),
+    href: (id: string) => urlFor('/breakers', { id }),
   }
   const found = await Promise.all(
     [...LOOKUPS, breaker].map(async ({ type, isPossible, find, href }) =>

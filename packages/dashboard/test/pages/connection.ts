@@ -29,6 +29,7 @@ inBrowser('a lost connection', () => {
     await house.stop()
     await page.getByText('Data may be stale.').waitFor({ state: 'attached' })
     expect(await trip.isDisabled()).toBe(true)
+    expect(await page.locator('button[aria-label="Reset service:postgres"]').isDisabled()).toBe(true)
     await page.getByText('Nothing is sent until it is.').waitFor()
     await house.restart()
     await page.locator('.pulse.live').waitFor()
