@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import type { WireJob } from '../../api/types.js'
+import { ActionButton } from '../../components/action-button.js'
 import { formatCount } from '../../format.js'
 import { urlFor } from '../../route.js'
 import { type BulkWork, bulkWork, stopBulkWork } from './bulk-actions.js'
@@ -16,9 +17,9 @@ function SkipReason({ skip, onWait }: { skip: Skip; onWait: () => void }) {
     unavailable: (
       <>
         {operations} is unavailable: {breakers}, its pool has no available member, or the network is down.{' '}
-        <button type="button" class="small secondary" onClick={onWait}>
+        <ActionButton type="button" class="small secondary" onClick={onWait}>
           Replay when the breaker closes
-        </button>
+        </ActionButton>
       </>
     ),
     waiting: `they are replayed when the breaker of ${operations} closes.`,
@@ -101,9 +102,9 @@ export function BulkPanel({ onWait }: { onWait: (work: BulkWork) => void }) {
             Close
           </button>
         ) : (
-          <button type="button" class="small secondary" onClick={stopBulkWork}>
+          <ActionButton type="button" class="small secondary" onClick={stopBulkWork}>
             Stop
-          </button>
+          </ActionButton>
         )}
       </div>
     </section>

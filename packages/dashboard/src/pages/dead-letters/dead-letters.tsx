@@ -3,6 +3,7 @@ import { getJson } from '../../api/client.js'
 import { hasRole } from '../../api/role.js'
 import type { WireDeadLetter, WireDeadLetterStats, WirePage } from '../../api/types.js'
 import { useQuery } from '../../api/use-query.js'
+import { ActionButton } from '../../components/action-button.js'
 import { EmptyState, PageHead, QueryView } from '../../components/basics.js'
 import { ChoiceFilter, Filters, TextFilter } from '../../components/filters.js'
 import { ListView, useList } from '../../components/list.js'
@@ -86,7 +87,7 @@ function AllDeadLetters() {
       <PageHead title="Dead letters">
         {hasRole('operator') && (
           <>
-            <button
+            <ActionButton
               type="button"
               onClick={() =>
                 hasSelection
@@ -98,8 +99,8 @@ function AllDeadLetters() {
               {hasSelection
                 ? `Replay ${formatCount(ids.length)} selected`
                 : `Replay ${formatCount(replayable)} matching`}
-            </button>
-            <button
+            </ActionButton>
+            <ActionButton
               type="button"
               class="danger"
               onClick={() =>
@@ -112,7 +113,7 @@ function AllDeadLetters() {
               {hasSelection
                 ? `Delete ${formatCount(ids.length)} selected`
                 : `Delete ${formatCount(total)} matching`}
-            </button>
+            </ActionButton>
           </>
         )}
         <button

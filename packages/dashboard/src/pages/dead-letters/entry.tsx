@@ -3,6 +3,7 @@ import { hasRole } from '../../api/role.js'
 import type { WireDeadLetter } from '../../api/types.js'
 import { useQuery } from '../../api/use-query.js'
 import { place } from '../../browser.js'
+import { ActionButton } from '../../components/action-button.js'
 import {
   CopyButton,
   Id,
@@ -77,14 +78,14 @@ export function DeadLetterPage({ id }: { id: string }) {
           <>
             <PageHead title={entry.item_id}>
               {hasRole('operator') && !entry.processed && (
-                <button type="button" onClick={replay} disabled={entry.status === 'replaying'}>
+                <ActionButton type="button" onClick={replay} disabled={entry.status === 'replaying'}>
                   Replay
-                </button>
+                </ActionButton>
               )}
               {hasRole('operator') && (
-                <button type="button" class="danger" onClick={purge}>
+                <ActionButton type="button" class="danger" onClick={purge}>
                   Delete
-                </button>
+                </ActionButton>
               )}
               <CopyButton text={curlCommand(entry.dlq_id)} label="curl command of the replay">
                 Copy curl

@@ -1,4 +1,5 @@
 import type { WireDeadLetter } from '../../api/types.js'
+import { ActionButton } from '../../components/action-button.js'
 import { latestError } from './table.js'
 
 /** The result of the replay of one dead letter. A replay that failed again says so. */
@@ -23,9 +24,9 @@ export function ReplayResult({
     return (
       <div class="problem" role="alert">
         The replay failed again: {error_type}: {error_message}{' '}
-        <button type="button" class="small secondary" onClick={onWait}>
+        <ActionButton type="button" class="small secondary" onClick={onWait}>
           Replay when the breaker closes
-        </button>
+        </ActionButton>
       </div>
     )
   }

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { callApi } from '../../api/client.js'
 import type { WireMember } from '../../api/types.js'
+import { ActionButton } from '../../components/action-button.js'
 import { toast } from '../../components/toast.js'
 
 /** The form that adds a member to a pool. */
@@ -52,9 +53,9 @@ export function AddMemberForm({ pool, onAdded }: { pool: string; onAdded: () => 
         Weight
         <input name="weight" type="number" min="0" step="any" placeholder="1" />
       </label>
-      <button type="submit" class="small">
+      <ActionButton type="submit" class="small">
         Add
-      </button>
+      </ActionButton>
       {errorText.value !== '' && (
         <p class="problem" role="alert">
           {errorText.value}

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { callApi } from '../../api/client.js'
 import { hasRole } from '../../api/role.js'
 import type { WireMember } from '../../api/types.js'
+import { ActionButton } from '../../components/action-button.js'
 import { EmptyState, Id, NoValue, Panel, StateLabel } from '../../components/basics.js'
 import { confirm } from '../../components/confirm-dialog.js'
 import { type Column, DataTable } from '../../components/data-table.js'
@@ -139,22 +140,22 @@ export function MemberTable({ pool, onChange }: { pool: string; onChange: () => 
     title: 'Actions',
     cell: (member) => (
       <span class="actions">
-        <button
+        <ActionButton
           type="button"
           class="small secondary"
           aria-label={`${isExcluded(member) ? 'Enable' : 'Drain'} ${member.id}`}
           onClick={() => drain(member.id, !isExcluded(member))}
         >
           {isExcluded(member) ? 'Enable' : 'Drain'}
-        </button>
-        <button
+        </ActionButton>
+        <ActionButton
           type="button"
           class="small secondary"
           aria-label={`Remove ${member.id}`}
           onClick={() => remove(member.id)}
         >
           Remove
-        </button>
+        </ActionButton>
       </span>
     ),
   }

@@ -4,6 +4,7 @@ import { hasRole } from '../../api/role.js'
 import type { WireSession } from '../../api/types.js'
 import { useQuery } from '../../api/use-query.js'
 import { place } from '../../browser.js'
+import { ActionButton } from '../../components/action-button.js'
 import {
   CopyButton,
   Id,
@@ -196,9 +197,9 @@ export function SessionPage({ id }: { id: string }) {
           <>
             <PageHead title={session.operation}>
               {session.end_time == null && hasRole('operator') && (
-                <button type="button" class="danger" onClick={cancel}>
+                <ActionButton type="button" class="danger" onClick={cancel}>
                   Cancel the call
-                </button>
+                </ActionButton>
               )}
               <CopyButton text={curlCommand(session.session_id)} label="curl command of the session">
                 Copy curl
