@@ -15,7 +15,7 @@ export interface ErrorGroup {
   readonly groupId: string
   /** The kind of failure. */
   readonly kind: string
-  /** The operation; empty where the records have none. */
+  /** The operation; empty if the records have none. */
   readonly operation: string
   /** The message; placeholders such as `<n>` replace the parts that differ. */
   readonly message: string

@@ -101,7 +101,7 @@ export class ErrorLog {
     return { items, ...range }
   }
 
-  /** One group of error records with its newest records; undefined where no record belongs to it. */
+  /** One group of error records with its newest records; undefined if no record belongs to it. */
   async group(groupId: string, filter: ErrorGroupFilter = {}): Promise<ErrorGroupDetails | undefined> {
     const grouping = new ErrorGrouping()
     const records: ErrorRecord[] = []

@@ -25,7 +25,7 @@ const caseInsensitiveEnum = <const T extends readonly [string, ...string[]]>(wor
 const groupFields = {
   group_id: z.string().describe('The id of the group: the same for the same kind, operation and message.'),
   kind: z.string().describe('The kind of failure.'),
-  operation: z.string().describe('The operation; empty where the records have none.'),
+  operation: z.string().describe('The operation; empty if the records have none.'),
   message: z
     .string()
     .describe('The message; placeholders such as `<n>` replace the parts that differ between records.'),
@@ -44,7 +44,7 @@ const groupSchema = z.object(groupFields).meta({ id: 'ErrorGroup' })
 
 const groupsSchema = z
   .object({
-    items: z.array(groupSchema),
+    items: z.array(groupSchema).describe('The groups of error records.'),
     from: z.iso
       .datetime()
       .describe('The start of the covered time range; later than requested if there were too many records.'),
