@@ -29,6 +29,8 @@ inBrowser('the overview page', () => {
     const total = counts.reduce((sum, count) => sum + count, 0)
     expect(counts.length).toBeGreaterThan(2)
     await page.getByText(`${total.toLocaleString('en')} failed attempts and rejected calls`).waitFor()
+    await page.getByRole('link', { name: 'timeout', exact: true }).click()
+    expect(new URL(page.url()).pathname + new URL(page.url()).search).toBe('/errors?kind=timeout')
   })
 
   it('zooms in by the time range and by dragging over the chart', async () => {

@@ -86,7 +86,7 @@ async function firstVisits(browser) {
       await page.addInitScript(observePage)
       await page.goto(server.url)
       await page.locator('.tiles:not(.blank)').waitFor()
-      await page.locator('.chart canvas').waitFor()
+      await page.locator('.chart canvas').first().waitFor()
       visits.push(await page.evaluate(readMeasurements))
       await context.close()
     }

@@ -197,11 +197,19 @@ function FailuresByKind({ traffic }: { traffic: MarkedTraffic | undefined }) {
         <EmptyState title="No failed attempts in this time range" />
       ) : (
         <>
-          <Bars
-            label="Failed attempts by kind"
-            values={kinds.map(([kind, times]) => [formatName(kind), times])}
-            show={formatCount}
-          />
+          <ul class="bars" aria-label="Failed attempts by kind">
+            {kinds.map(([kind, times]) => (
+              <li key={kind}>
+                <span class="bar-name">
+                  {kind === 'other' ? kind : <a href={urlFor('/errors', { kind })}>{formatName(kind)}</a>}
+                </span>
+                <span class="bar-value">{formatCount(times)}</span>
+                <span class="bar" aria-hidden="true">
+                  <span style={{ width: `${(times / (kinds[0]?.[1] ?? 1)) * 100}%` }} />
+                </span>
+              </li>
+            ))}
+          </ul>
           <p class="hint">
             Total:{' '}
             <a href="/errors">
