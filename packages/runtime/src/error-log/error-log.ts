@@ -116,11 +116,11 @@ export class ErrorLog {
 
   /** Passes the records of a time range to `add`, newest first, and returns the range that was read. */
   private async readRange(
-    { limit: _, kind, ...filter }: ErrorGroupFilter,
+    selection: ErrorGroupFilter,
     add: (record: ErrorRecord) => void,
   ): Promise<Omit<ErrorGroups, 'items'>> {
-    const now = this.runtime.clock.wall()
-    const to = filter.to ?? new Date(now)
+    const { limit: _, kind, ...filter } = selection
+    const to = filter.to ?? this.now()
     const from = filter.from ?? new Date(to.getTime() - DAY_MS)
     let scanned = 0
     let oldest = to
