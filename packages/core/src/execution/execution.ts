@@ -44,6 +44,10 @@ export interface CallOptions {
   context?: unknown
 }
 
+/** Copies the options that an execution reads, because the caller can change its object during the call. */
+export const copyCallOptions = (options: CallOptions | undefined): CallOptions | undefined =>
+  options && { context: options.context, signal: options.signal }
+
 /** The value of a call, and its session. */
 export interface Executed<T> {
   /** The value that the call resolved to. */

@@ -4,7 +4,13 @@ import { type Classification, classify } from '../classify/index.js'
 import { approximateStartTime } from '../clock.js'
 import { type Admission, BreakerAdmission } from '../execution/admission.js'
 import { executeDirectly } from '../execution/direct-call.js'
-import { type CallOptions, type Executed, Execution, type GuardedFunction } from '../execution/execution.js'
+import {
+  type CallOptions,
+  copyCallOptions,
+  type Executed,
+  Execution,
+  type GuardedFunction,
+} from '../execution/execution.js'
 import type { Executor } from '../execution/executor.js'
 import { FirstAttempt, type FirstAttemptTracker } from '../execution/first-attempt.js'
 import { makeInspectable } from '../inspect.js'
@@ -263,8 +269,7 @@ export class GuardExecutor implements Omit<Guard, 'wrap'>, Executor {
     const { retry, enabled } = this.settings
     const call = options === undefined ? undefined : parseRunOptions(options, this.settings)
     if (!enabled) return undefined
-    // Copied, because the caller can change the object during the call.
-    const callOptions = options && { context: options.context, signal: options.signal }
+    const callOptions = copyCallOptions(options)
     return new Execution(this, fn, self, args, call?.policy ?? retry, callOptions, undefined, call?.timeouts)
   }
 

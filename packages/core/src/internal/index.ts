@@ -39,7 +39,7 @@ export {
   createBulkheadFullError,
   createTotalTimeoutError,
 } from '../execution/errors.js'
-export { Execution, type GuardedFunction } from '../execution/execution.js'
+export { copyCallOptions, Execution, type GuardedFunction } from '../execution/execution.js'
 export { type FirstAttempt, type FirstAttemptTracker } from '../execution/first-attempt.js'
 export type { EffectivePolicy, ExecutionHooks } from '../execution/hooks.js'
 export { breakerOutcome } from '../execution/outcome.js'

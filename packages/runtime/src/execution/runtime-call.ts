@@ -8,6 +8,7 @@ import {
 } from 'holdfast'
 import {
   captureContext,
+  copyCallOptions,
   type EffectivePolicy,
   Execution,
   type ExecutionHooks,
@@ -74,8 +75,7 @@ export class RuntimeCall implements ExecutionHooks, ObservedCall {
         : new OperationAdmission(this)
     const initial = this.effective(operation.initialPolicy)
     const timeouts = options?.timeout === undefined ? undefined : initial
-    // Copied, because the caller can change the object during the call.
-    const callOptions = options && { context: options.context, signal: options.signal }
+    const callOptions = copyCallOptions(options)
     this.execution = new Execution(
       operation.guard,
       fn,
