@@ -4,5 +4,5 @@
  * @packageDocumentation
  */
 
-export { type InstrumentableGuard, type InstrumentOptions, instrument } from './instrument.js'
+export { type InstrumentedGuard, type InstrumentOptions, instrument } from './instrument.js'
 export type { Counter, Histogram, Meter, Span, Tracer } from './types.js'

@@ -1,7 +1,7 @@
 import { systemClock } from '../clock.js'
 import { isHoldfastError } from '../errors.js'
 import type { Guard } from '../guard/guard.js'
-import { type OptionProblem, type OptionSpec, ofType, parseOptions, throwIfInvalid } from '../options.js'
+import { type OptionProblem, type OptionSpec, parseOptions, throwIfInvalid } from '../options.js'
 import { sessionOf } from '../session/session.js'
 import { type CallMetrics, createCallMetrics } from './metrics.js'
 import type { Meter, Span, Tracer } from './types.js'
@@ -15,7 +15,7 @@ export interface InstrumentOptions {
 }
 
 /** A guard, or a fetch or interceptor with its events, which has metrics only. */
-export type InstrumentableGuard = Pick<Guard, 'on'> & Partial<Pick<Guard, 'name' | 'run' | 'wrap'>>
+export type InstrumentedGuard = Pick<Guard, 'on'> & Partial<Pick<Guard, 'name' | 'run' | 'wrap'>>
 
 const OPTIONS: OptionSpec = {
   meter: [undefined, ['a Meter', (value: Meter) => typeof value?.createCounter === 'function']],
@@ -139,7 +139,7 @@ function replaceMethod(
  * stop()
  * ```
  */
-export function instrument(guard: InstrumentableGuard, options: InstrumentOptions = {}): () => void {
+export function instrument(guard: InstrumentedGuard, options: InstrumentOptions = {}): () => void {
   const problems: OptionProblem[] = []
   const { meter, tracer } = parseOptions<InstrumentOptions>('', options, {}, OPTIONS, problems)
   throwIfInvalid('the instrumentation of a guard', problems)

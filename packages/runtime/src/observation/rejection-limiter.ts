@@ -44,7 +44,7 @@ export class RejectionLimiter {
 
   /** Ends all periods now. */
   flush(): void {
-    for (const key of [...this.periods.keys()]) this.end(key)
+    for (const key of this.periods.keys()) this.end(key)
   }
 
   private end(key: string): void {

@@ -154,7 +154,7 @@ describe('hf.createFetch', () => {
     expect((await request(URL_OF_ORDER)).status).toBe(503)
     expect(sent).toHaveLength(3)
     expect((await request(URL_OF_ORDER, { retry: { maxAttempts: 3 } })).status).toBe(200)
-    await expect(request(URL_OF_ORDER, { timeout: { atempt: 5 } as never })).rejects.toMatchObject({
+    await expect(request(URL_OF_ORDER, { timeout: { each: 5 } as never })).rejects.toMatchObject({
       code: 'INVALID_OPTIONS',
     })
   })
@@ -232,7 +232,7 @@ describe('hf.createFetch', () => {
 
   it('rejects unknown options and operations', async () => {
     const { hf } = await start(CONFIG)
-    expect(() => hf.createFetch('api', { deadLeter: true } as never)).toThrow(/did you mean deadLetter/)
+    expect(() => hf.createFetch('api', { deadLetters: true } as never)).toThrow(/did you mean deadLetter/)
     expect(() => hf.createFetch('')).toThrow(/operation/)
     await expect(hf.createFetch('api', { service: 'none' })(URL_OF_ORDER)).rejects.toMatchObject({
       code: 'INVALID_OPTIONS',
