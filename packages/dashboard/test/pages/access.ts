@@ -93,7 +93,7 @@ inBrowser('access to the dashboard', () => {
       const resets = await page.getByRole('button', { name: /^Reset / }).count()
       await page.getByRole('link', { name: 'Policies' }).click()
       await page.getByRole('link', { name: 'gmail_fetch' }).waitFor()
-      const makes = await page.getByLabel('Policy ID').count()
+      const makes = await page.getByText('Create policy', { exact: true }).count()
       await page.getByRole('link', { name: 'gmail_fetch' }).click()
       await page.getByLabel(/^Max attempts/).waitFor()
       const saves = await page.getByRole('button', { name: 'Save' }).count()
