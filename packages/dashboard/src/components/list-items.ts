@@ -1,10 +1,12 @@
 /** The fields that identify records, by which the same item is found in two responses. */
-const ID_FIELDS = ['id', 'session_id', 'audit_id', 'error_id', 'dlq_id', 'event_id']
+const ID_FIELDS = ['id', 'dlq_id', 'event_id', 'audit_id']
 
 /** The id of an item: the first of its id fields, else the whole item. */
 export function idOf(item: object): string {
   const fields = item as Record<string, unknown>
-  const field = ID_FIELDS.find((name) => typeof fields[name] === 'string')
+  // Errors and dead letters refer to a session too, and several can refer to the same one.
+  const isSession = 'attempts' in item
+  const field = isSession ? 'session_id' : ID_FIELDS.find((name) => typeof fields[name] === 'string')
   return field === undefined ? JSON.stringify(item) : (fields[field] as string)
 }
 

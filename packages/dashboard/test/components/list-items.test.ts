@@ -18,8 +18,14 @@ describe('the shown items of a list', () => {
     expect(mergeFirstPage([item('a')], [])).toMatchObject({ newCount: 0, hasMoreNew: false })
   })
 
+  it('are not the same because they belong to the same session', () => {
+    expect(idOf({ session_id: 's1', dlq_id: 'd1' })).toBe('d1')
+    expect(idOf({ session_id: 's1', event_id: 'e1' })).toBe('e1')
+    expect(idOf({ session_id: 's1', message: 'a' })).not.toBe(idOf({ session_id: 's1', message: 'b' }))
+  })
+
   it('are compared as a whole where they have no id', () => {
-    expect(idOf({ session_id: 's1', id: undefined })).toBe('s1')
+    expect(idOf({ session_id: 's1', attempts: [] })).toBe('s1')
     expect(idOf({ timestamp: 't', message: 'm' })).toBe('{"timestamp":"t","message":"m"}')
   })
 })
