@@ -18,7 +18,7 @@ export const formatCsv = (head: readonly string[], rows: readonly (readonly CsvV
   [head, ...rows].map((row) => `${row.map(formatCell).join(',')}\r\n`).join('')
 
 /** Saves a text as a file. */
-export function downloadFile(name: string, type: string, text: string): void {
+export function downloadFile(name: string, type: string, text: string | Blob): void {
   const url = URL.createObjectURL(new Blob([text], { type }))
   const link = page.createElement('a')
   link.href = url

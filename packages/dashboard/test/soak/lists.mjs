@@ -39,25 +39,33 @@ for (let start = 0; start < DEAD_LETTERS; start += BATCH)
 
 const browser = await launch()
 const context = await browser.newContext({ locale: 'en-GB', viewport: { width: 1280, height: 900 } })
-await context.addInitScript(() => {
-  const tasks = /** @type {number[]} */ ([])
-  Object.assign(globalThis, { tasks })
-  new PerformanceObserver((list) => {
-    for (const { duration } of list.getEntries()) tasks.push(duration)
-  }).observe({ type: 'longtask', buffered: true })
-})
 const page = await context.newPage()
+/** Tasks longer than this are reported. */
+const LONG_MS = 50
 
-/** Prints the tasks above 50 ms since the last report. @param {string} step */
-async function report(step) {
+/**
+ * Runs a step and prints the tasks of the page above 50 ms. The time is that of the processor: on a machine that does other
+ * things too, a task waits for it.
+ *
+ * @param {string} step @param {() => Promise<unknown>} run
+ */
+async function measureStep(step, run) {
+  await browser.startTracing(page, { categories: ['toplevel', 'devtools.timeline'] })
+  await run()
   await page.waitForTimeout(300)
-  const tasks = await page.evaluate(() => {
-    const { tasks: seen } = /** @type {{ tasks: number[] }} */ (/** @type {unknown} */ (globalThis))
-    return seen.splice(0)
-  })
-  const longest = Math.round(Math.max(0, ...tasks))
+  /** @type {{ traceEvents: { name: string, pid: number, tid: number, tdur?: number, args: { name?: string } }[] }} */
+  const { traceEvents } = JSON.parse((await browser.stopTracing()).toString())
+  const mainThreads = new Set(
+    traceEvents
+      .filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain')
+      .map(({ pid, tid }) => `${pid} ${tid}`),
+  )
+  const tasks = traceEvents
+    .filter(({ name, pid, tid }) => /RunTask$/.test(name) && mainThreads.has(`${pid} ${tid}`))
+    .map(({ tdur = 0 }) => tdur / 1000)
+  const long = tasks.filter((ms) => ms > LONG_MS)
   console.log(
-    `${step}: ${tasks.length} tasks above 50 ms${tasks.length === 0 ? '' : `, the longest ${longest} ms`}`,
+    `${step}: ${long.length} of ${tasks.length} tasks above ${LONG_MS} ms, the longest ${Math.max(0, ...tasks).toFixed(1)} ms`,
   )
 }
 
@@ -69,32 +77,35 @@ async function showMore(pages) {
   }
 }
 
-await page.goto(`${server.url}/sessions`)
-await page.getByText('50 shown.').waitFor()
-await report('sessions, first page')
-await showMore(10)
-await report('sessions, 500 rows')
-await page.getByRole('button', { name: /^Duration/ }).click()
-await report('sessions, sorted')
-await page.locator('tbody a').first().click()
-await page.getByText('Timeline').waitFor()
-await report('one session')
-await page.goto(`${server.url}/dead-letters`)
-await page.getByText('50 shown.').waitFor()
-await report('dead letters, first page')
-await showMore(10)
-await report('dead letters, 500 rows')
-await page.getByLabel('Select all rows').check()
-await report('dead letters, all rows selected')
+await measureStep('sessions, first page', async () => {
+  await page.goto(`${server.url}/sessions`)
+  await page.getByText('50 shown.').waitFor()
+})
+await measureStep('sessions, 500 rows', () => showMore(10))
+await measureStep('sessions, sorted', () => page.getByRole('button', { name: /^Duration/ }).click())
+await measureStep('one session', async () => {
+  await page.locator('tbody a').first().click()
+  await page.getByText('Timeline').waitFor()
+})
+await measureStep('dead letters, first page', async () => {
+  await page.goto(`${server.url}/dead-letters`)
+  await page.getByText('50 shown.').waitFor()
+})
+await measureStep('dead letters, 500 rows', () => showMore(10))
+await measureStep('dead letters, all rows selected', () => page.getByLabel('Select all rows').check())
 await page.getByLabel('Select all rows').uncheck()
-await page.getByLabel('Search payload').fill('"customer":"customer-7"')
-await page.getByLabel('Search payload').press('Enter')
-await page.getByRole('button', { name: 'Replay 200 matching' }).waitFor()
-await report('dead letters, search')
-await Promise.all([
-  page.waitForEvent('download'),
-  page.getByRole('button', { name: 'Export JSON Lines' }).click(),
-])
-await report('dead letters, export of the search')
+await measureStep('dead letters, search', async () => {
+  await page.getByLabel('Search payload').fill('"customer":"customer-7"')
+  await page.getByLabel('Search payload').press('Enter')
+  await page.getByRole('button', { name: 'Replay 200 matching' }).waitFor()
+})
+await measureStep('dead letters, export of all', async () => {
+  await page.goto(`${server.url}/dead-letters`)
+  await page.getByText('50 shown.').waitFor()
+  await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Export JSON Lines' }).click(),
+  ])
+})
 await browser.close()
 await server.close()

@@ -172,14 +172,16 @@ export const editPayload = (id: string, payload: unknown, reason: string): Promi
 
 /** Downloads all dead letters that match a filter as JSON lines. */
 export async function exportMatching(filter: DeadLetterFilter): Promise<number> {
-  const lines: string[] = []
+  const parts: Blob[] = []
+  let size = 0
   for await (const entries of fetchPages<WireDeadLetter>('/dead-letters', { ...filter, limit: '200' })) {
-    lines.push(...entries.map((entry) => `${JSON.stringify(entry)}\n`))
+    parts.push(new Blob(entries.map((entry) => `${JSON.stringify(entry)}\n`)))
+    size += entries.length
     // The page stays responsive during a long export.
     await waitMs(0)
   }
-  downloadFile('dead-letters.jsonl', 'application/jsonl', lines.join(''))
-  return lines.length
+  downloadFile('dead-letters.jsonl', 'application/jsonl', new Blob(parts))
+  return size
 }
 
 /** Loads one dead letter with all its details. */

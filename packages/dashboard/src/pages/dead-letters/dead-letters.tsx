@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import { getJson } from '../../api/client.js'
 import { hasRole } from '../../api/role.js'
 import type { WireDeadLetter, WireDeadLetterStats, WirePage } from '../../api/types.js'
@@ -27,7 +27,7 @@ import {
   confirmReplaySelected,
 } from './confirm-bulk.js'
 import { DeadLetterPage } from './entry.js'
-import { currentFilter, STATUS_CHOICES } from './filter.js'
+import { currentFilter, type DeadLetterFilter, STATUS_CHOICES } from './filter.js'
 import { DeadLetterStatsTable } from './stats.js'
 import { DeadLetterTable } from './table.js'
 import { selectYesterday } from './yesterday.js'
@@ -41,6 +41,50 @@ export function DeadLetters() {
 }
 
 const showError = (error: Error): void => toast(error.message)
+
+/** The buttons that replay and delete the selected dead letters, else all that match. */
+function BulkButtons(props: {
+  filter: DeadLetterFilter
+  items: readonly WireDeadLetter[]
+  selection: Signal<ReadonlySet<string>>
+  replayable: number
+  total: number
+  start: (work: Promise<void>) => void
+}) {
+  const { filter, items, selection, replayable, total, start } = props
+  const ids = items.filter(({ dlq_id }) => selection.value.has(dlq_id)).map(({ dlq_id }) => dlq_id)
+  const target = { filter, ids }
+  const hasSelection = ids.length > 0
+  const label = (count: number): string =>
+    hasSelection ? `${formatCount(ids.length)} selected` : `${formatCount(count)} matching`
+  return (
+    <>
+      <ActionButton
+        type="button"
+        onClick={() =>
+          hasSelection
+            ? confirmReplaySelected(target, start)
+            : void confirmReplayMatching(filter, start).catch(showError)
+        }
+        disabled={!hasSelection && replayable === 0}
+      >
+        Replay {label(replayable)}
+      </ActionButton>
+      <ActionButton
+        type="button"
+        class="danger"
+        onClick={() =>
+          hasSelection
+            ? confirmPurgeSelected(target, start)
+            : void confirmPurgeMatching(filter, start).catch(showError)
+        }
+        disabled={!hasSelection && total === 0}
+      >
+        Delete {label(total)}
+      </ActionButton>
+    </>
+  )
+}
 
 function AllDeadLetters() {
   const { operation, status, order } = route.value.query
@@ -72,49 +116,24 @@ function AllDeadLetters() {
     count.reload()
     list.check()
   })
-  const items = list.data?.items ?? []
-  const ids = items.filter(({ dlq_id }) => selection.value.has(dlq_id)).map(({ dlq_id }) => dlq_id)
-  const target = { filter, ids }
   // The action continues after the dialog is closed, and its progress is shown.
   const start = (work: Promise<void>): void => void work.finally(reload)
   const waitForBreaker = (work: BulkWork): void =>
     start(replayTarget(work.target, work.skipped, { reason: '', waitForBreaker: true }))
-  const hasSelection = ids.length > 0
   const replayable = count.data === undefined ? 0 : replayableCount(count.data)
   const total = count.data?.total ?? 0
   return (
     <>
       <PageHead title="Dead letters">
         {hasRole('operator') && (
-          <>
-            <ActionButton
-              type="button"
-              onClick={() =>
-                hasSelection
-                  ? confirmReplaySelected(target, start)
-                  : void confirmReplayMatching(filter, start).catch(showError)
-              }
-              disabled={!hasSelection && replayable === 0}
-            >
-              {hasSelection
-                ? `Replay ${formatCount(ids.length)} selected`
-                : `Replay ${formatCount(replayable)} matching`}
-            </ActionButton>
-            <ActionButton
-              type="button"
-              class="danger"
-              onClick={() =>
-                hasSelection
-                  ? confirmPurgeSelected(target, start)
-                  : void confirmPurgeMatching(filter, start).catch(showError)
-              }
-              disabled={!hasSelection && total === 0}
-            >
-              {hasSelection
-                ? `Delete ${formatCount(ids.length)} selected`
-                : `Delete ${formatCount(total)} matching`}
-            </ActionButton>
-          </>
+          <BulkButtons
+            filter={filter}
+            items={list.data?.items ?? []}
+            selection={selection}
+            replayable={replayable}
+            total={total}
+            start={start}
+          />
         )}
         <button
           type="button"

@@ -1,11 +1,11 @@
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
 import { isOffline } from '../../api/connection.js'
 import { hasRole } from '../../api/role.js'
 import type { WireDeadLetter } from '../../api/types.js'
 import { CopyButton, Json, Panel } from '../../components/basics.js'
 import { toast } from '../../components/toast.js'
-import { guardNavigation, urlFor } from '../../route.js'
+import { urlFor } from '../../route.js'
+import { useUnsavedWarning } from '../policies/unsaved.js'
 import { editPayload } from './bulk-actions.js'
 
 const format = (value: unknown): string => JSON.stringify(value, null, 2)
@@ -33,11 +33,7 @@ function PayloadEditor(props: {
   const isBusy = useSignal(false)
   const problem = jsonProblem(text.value)
   const isChanged = text.value !== before
-  useEffect(
-    () =>
-      guardNavigation(() => text.peek() === before || globalThis.confirm('Discard changes of the payload?')),
-    [before],
-  )
+  useUnsavedWarning(isChanged, 'the payload')
   const save = async (isReplayed: boolean): Promise<void> => {
     isBusy.value = true
     errorText.value = ''

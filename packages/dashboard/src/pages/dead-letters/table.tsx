@@ -18,35 +18,51 @@ const CSV_COLUMNS: readonly Column<WireDeadLetter>[] = [
   { key: 'created_at', title: '', value: ({ created_at }) => created_at },
 ]
 
+/** The selected ids. Only the checkboxes and the buttons follow it, so that the rows are not rendered again. */
+type Selection = Signal<ReadonlySet<string>>
+
+function SelectAll({ entries, selection }: { entries: readonly WireDeadLetter[]; selection: Selection }) {
+  return (
+    <input
+      type="checkbox"
+      aria-label="Select all rows"
+      checked={entries.every(({ dlq_id }) => selection.value.has(dlq_id))}
+      onChange={(change) => {
+        selection.value = new Set(change.currentTarget.checked ? entries.map(({ dlq_id }) => dlq_id) : [])
+      }}
+    />
+  )
+}
+
+function SelectOne({ id, label, selection }: { id: string; label: string; selection: Selection }) {
+  return (
+    <input
+      type="checkbox"
+      aria-label={`Select ${label}`}
+      checked={selection.value.has(id)}
+      onChange={() => {
+        const next = new Set(selection.peek())
+        if (!next.delete(id)) next.add(id)
+        selection.value = next
+      }}
+    />
+  )
+}
+
 /** The dead letters of the list, with a checkbox for each. */
 export function DeadLetterTable({
   entries,
   selection,
 }: {
   entries: readonly WireDeadLetter[]
-  selection: Signal<ReadonlySet<string>>
+  selection: Selection
 }) {
-  const selected = selection.value
-  const toggle = (id: string): void => {
-    const next = new Set(selection.peek())
-    if (!next.delete(id)) next.add(id)
-    selection.value = next
-  }
   return (
     <>
       <Table
         label="Dead letters"
         head={[
-          <input
-            type="checkbox"
-            aria-label="Select all rows"
-            checked={entries.every(({ dlq_id }) => selected.has(dlq_id))}
-            onChange={(change) => {
-              selection.value = new Set(
-                change.currentTarget.checked ? entries.map(({ dlq_id }) => dlq_id) : [],
-              )
-            }}
-          />,
+          <SelectAll entries={entries} selection={selection} />,
           'Item',
           'Operation',
           'Status',
@@ -55,14 +71,9 @@ export function DeadLetterTable({
         ]}
       >
         {entries.map((entry) => (
-          <tr key={entry.dlq_id} aria-selected={selected.has(entry.dlq_id)}>
+          <tr key={entry.dlq_id}>
             <td>
-              <input
-                type="checkbox"
-                aria-label={`Select ${entry.item_id}`}
-                checked={selected.has(entry.dlq_id)}
-                onChange={() => toggle(entry.dlq_id)}
-              />
+              <SelectOne id={entry.dlq_id} label={entry.item_id} selection={selection} />
             </td>
             <td>
               <Id
