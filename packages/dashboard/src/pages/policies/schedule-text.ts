@@ -2,7 +2,7 @@ import { formatCount, formatDuration } from '../../format.js'
 import type { PolicySchedule, WaitRange } from './schedule.js'
 
 /** A range of seconds: `350–700 ms`, or `900 ms–1.2 s` where the units differ. */
-export function formatDurationRange(least: number, most: number): string {
+function formatDurationRange(least: number, most: number): string {
   const [low, high] = [formatDuration(least), formatDuration(most)]
   if (low === high) return high
   const [number, unit, ...more] = low.split(' ')

@@ -8,7 +8,7 @@ const asRecord = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 
 /** The page of the target of an audit record; undefined where the target has no page. */
-export function urlOfTarget({ action, target }: WireAudit): string | undefined {
+function urlOfTarget({ action, target }: WireAudit): string | undefined {
   const [subject] = action.split('.')
   if (subject === 'policy') return urlFor('/policies', { id: target })
   if (subject === 'config') return '/settings'

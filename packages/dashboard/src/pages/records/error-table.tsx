@@ -21,7 +21,7 @@ export const ERROR_COLUMNS: readonly Column<WireErrorRecord>[] = [
 ]
 
 /** The text of an error, with its HTTP status where the message does not contain it. */
-export function formatErrorText({ error_type, message, http_status }: WireErrorRecord): string {
+function formatErrorText({ error_type, message, http_status }: WireErrorRecord): string {
   const status = http_status == null || message.includes(String(http_status)) ? '' : ` (${http_status})`
   return `${error_type}: ${message}${status}`
 }
