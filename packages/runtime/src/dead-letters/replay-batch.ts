@@ -327,7 +327,7 @@ export class ReplayBatch {
     if (end === 'completed') this.succeeded++
     else if (end === 'failed') this.failed++
     // This batch cannot lease the entry again, so it need not be remembered.
-    if (end === 'completed' || (end === 'failed' && !this.options.retryFailed))
+    if (end === 'completed' || (end === 'failed' && !this.statuses.includes('failed')))
       this.passed.delete(entry.dlqId)
     const { succeeded, failed, total } = this
     try {

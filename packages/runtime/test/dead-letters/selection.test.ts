@@ -78,6 +78,26 @@ describe.each(STORES)('a selection of dead letters in %s', (kind) => {
     })
   })
 
+  it.each<BatchOptions>([{ status: 'failed' }, { status: ['pending', 'failed'] }, { retryFailed: true }])(
+    'of entries that fail again replays each of them once with %j',
+    async (options) => {
+      const { queue, enqueue } = await setup({ store: await freshStore(kind) })
+      for (let n = 0; n < 3; n++) await enqueue(`mail-${n}`, { operation: 'mail.send', payload: { n } })
+      const seen: number[] = []
+      queue.handle('mail.send', ({ n }: { n: number }) => {
+        seen.push(n)
+        throw new Error('still down')
+      })
+      await queue.replayBatch({ concurrency: 1 })
+      expect(await queue.replayBatch({ ...options, concurrency: 1 })).toEqual({
+        succeeded: 0,
+        failed: 3,
+        skipped: 0,
+      })
+      expect(seen).toEqual([0, 1, 2, 0, 1, 2])
+    },
+  )
+
   it('replays with the edited payload and keeps the original one', async () => {
     const { queue, audits } = await mails(kind)
     const id = (await queue.list()).items[4]?.dlqId as string
