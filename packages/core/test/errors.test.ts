@@ -99,7 +99,7 @@ describe('isHoldfastError', () => {
 
 describe('an error of createCheapError', () => {
   it('has no stack frames', () => {
-    expect(createCheapError('CIRCUIT_OPEN', 'open', {}).stack).not.toContain('    at ')
+    expect(createCheapError('CIRCUIT_OPEN', 'open', {}).stack ?? '').not.toContain('    at ')
   })
 
   it('does not change the stacks of other errors', () => {
