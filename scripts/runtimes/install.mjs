@@ -17,7 +17,7 @@ const platform = `${process.platform}-${process.arch}`
 const fromPackage = (name, version, source) => `${name}@npm:${source}@${version}`
 
 /** @type {Runtime[]} */
-export const runtimes = [
+const runtimes = [
   ...['22.23.3', '24.9.0'].map((version) => {
     const name = `node-${version.split('.')[0]}`
     return {
