@@ -3,7 +3,7 @@ import { clock, page } from '../browser.js'
 import { truncateMiddle } from '../format.js'
 
 /** Copies a text. The clipboard API exists only in secure contexts; elsewhere a hidden field is selected and copied. */
-export async function copyText(text: string): Promise<void> {
+async function copyText(text: string): Promise<void> {
   const { clipboard } = globalThis.navigator as { clipboard?: Clipboard }
   if (clipboard !== undefined) return clipboard.writeText(text)
   const field = page.createElement('textarea')
@@ -21,9 +21,16 @@ export async function copyText(text: string): Promise<void> {
 
 const COPIED_MS = 1500
 
+/** Two sheets, a tick and a cross as lines. Characters for them are missing in some fonts. */
+const ICONS = {
+  '': 'M5.5 5.5h8v8h-8zM2.5 10.5v-8h8',
+  Copied: 'M3 8.5l3.5 3.5L13 4.5',
+  'Not copied': 'M4 4l8 8M12 4l-8 8',
+} as const
+
 /** A button that copies a text. `label` names the text: "Copy session ID". */
 export function CopyButton({ text, label, children }: { text: string; label: string; children?: string }) {
-  const result = useSignal<'' | 'Copied' | 'Not copied'>('')
+  const result = useSignal<keyof typeof ICONS>('')
   const copy = async (): Promise<void> => {
     result.value = await copyText(text).then(
       () => 'Copied' as const,
@@ -42,7 +49,9 @@ export function CopyButton({ text, label, children }: { text: string; label: str
       onClick={() => void copy()}
     >
       {children === undefined ? (
-        <span aria-hidden="true">{result.value === 'Copied' ? '✓' : result.value === '' ? '⧉' : '✗'}</span>
+        <svg class="copy-icon" viewBox="0 0 16 16" aria-hidden="true">
+          <path d={ICONS[result.value]} />
+        </svg>
       ) : (
         result.value || children
       )}
