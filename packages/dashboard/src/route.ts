@@ -42,7 +42,7 @@ export function guardNavigation(guard: NavigationGuard): () => void {
 const isPrevented = (to: string): boolean => navigationGuard?.(to) === false
 
 /** The query parameters of the time range, which all pages share. */
-export const RANGE_PARAMS = ['range', 'from', 'to'] as const
+const RANGE_PARAMS = ['range', 'from', 'to'] as const
 
 /** The time range of a query, as query parameters. */
 export const rangeQueryOf = (query: Route['query']): Record<string, string> =>

@@ -26,7 +26,7 @@ const parseTime = (text: string | undefined): number | undefined => {
 }
 
 /** The time range of a URL; all where it has none or one that is not valid. */
-export function parseTimeRange(query: Readonly<Record<string, string>>): TimeRange {
+function parseTimeRange(query: Readonly<Record<string, string>>): TimeRange {
   const preset = RANGES.find(([name]) => name === query['range'])
   if (preset !== undefined) return { kind: 'last', name: preset[0], length: preset[2] }
   const [from, to] = [parseTime(query['from']), parseTime(query['to'])]

@@ -27,7 +27,7 @@ export interface Reloaded {
   readonly hidden: readonly string[]
 }
 
-export interface FileReloadParts {
+interface FileReloadParts {
   runtime: RuntimeContext
   source: ConfigSource
   env: Environment

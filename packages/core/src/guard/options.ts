@@ -167,7 +167,7 @@ export function parseGuardOptions(input: GuardOptions<unknown>): GuardSettings {
  * Wraps the user's `random` so that it cannot fail a call: a number out of range is replaced by 0.5, and so is an error, which
  * is reported once.
  */
-export function safeRandom(random: Random): Random {
+function safeRandom(random: Random): Random {
   return () => {
     try {
       const value = random()

@@ -117,7 +117,7 @@ export class HostedRunner implements RequestRunner {
 }
 
 /** The options of a fetch whose requests a host runs. */
-export interface HostedFetchOptions {
+interface HostedFetchOptions {
   readonly fetch: FetchFunction | undefined
   readonly throwOnStatus: boolean
   readonly fallback: Fallback | undefined

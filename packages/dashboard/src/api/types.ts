@@ -8,7 +8,6 @@ import type {
   ErrorRecord,
   Explanation,
   MetricsByOperation,
-  MetricsSeries,
   MetricsSummary,
   MetricsWindow,
   RetryEvent,
@@ -44,7 +43,6 @@ export type WireExplanation = Wire<Explanation>
 export type WireOperations = Wire<MetricsByOperation>
 export type WireMetricsWindow = Wire<MetricsWindow>
 export type WirePolicy = Wire<RetryPolicy>
-export type WireSeries = Wire<MetricsSeries>
 export type WireSession = Wire<RetrySession>
 export type WireSummary = Wire<MetricsSummary>
 

@@ -99,7 +99,7 @@ export function useList<T extends object>(path: string, query: UrlQuery, every?:
 }
 
 /** The button "12 new – refresh" of a list whose rows stay where they are. */
-export function NewItems({
+function NewItems({
   of,
 }: {
   of: Pick<ListResult<object>, 'newCount' | 'hasMoreNew' | 'reload' | 'isFetching'>

@@ -66,7 +66,7 @@ export async function loadIndex(signal: AbortSignal): Promise<SearchIndex> {
 }
 
 /** The ids that contain a text, those that begin with it first. */
-export function matchIds(ids: readonly string[], text: string): string[] {
+function matchIds(ids: readonly string[], text: string): string[] {
   const lower = text.toLowerCase()
   return ids
     .filter((id) => id.toLowerCase().includes(lower))

@@ -1,3 +1,4 @@
+import { systemClock } from 'holdfast/internal'
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { inBrowser, openTab } from '../tab.js'
@@ -21,7 +22,7 @@ inBrowser('a question of an on-call engineer', () => {
     const { page, house } = await openTab('/', { past: true })
     for (let calls = 0; calls < 30; calls++) await house.call('browser.navigation', 9)
     // The range is selected on the overview, as "Since 14:00", and stays selected.
-    const since = new Date(Date.now() - 30 * 60_000).toISOString()
+    const since = new Date(systemClock.wall() - 30 * 60_000).toISOString()
     await page.goto(`${house.url}/?from=${encodeURIComponent(since)}`)
     const steps = countClicks(page)
     await steps.click('Failed calls')

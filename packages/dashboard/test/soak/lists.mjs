@@ -61,7 +61,7 @@ async function measureStep(step, run) {
       .map(({ pid, tid }) => `${pid} ${tid}`),
   )
   const tasks = traceEvents
-    .filter(({ name, pid, tid }) => /RunTask$/.test(name) && mainThreads.has(`${pid} ${tid}`))
+    .filter(({ name, pid, tid }) => name.endsWith('RunTask') && mainThreads.has(`${pid} ${tid}`))
     .map(({ tdur = 0 }) => tdur / 1000)
   const long = tasks.filter((ms) => ms > LONG_MS)
   console.log(

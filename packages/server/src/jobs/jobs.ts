@@ -14,7 +14,7 @@ interface ReplayCounts {
 type JobProgress = { readonly succeeded: number; readonly failed: number }
 
 /** What a batch reports while it runs. */
-export interface JobListeners {
+interface JobListeners {
   readonly onProgress: (progress: JobProgress) => void
   readonly onSkipped: (skipped: SkippedEntries) => void
 }

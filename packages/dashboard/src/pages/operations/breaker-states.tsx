@@ -19,7 +19,7 @@ export async function loadBreakerStates(signal: AbortSignal): Promise<BreakerSta
 const isPool = (breaker: string): boolean => /^pool:[^:]*$/.test(breaker)
 
 /** The worst state of a breaker, or of the breakers of a pool's members. */
-export function stateOf(breaker: string, states: BreakerStates): WireBreaker['state'] {
+function stateOf(breaker: string, states: BreakerStates): WireBreaker['state'] {
   if (!isPool(breaker)) return states.get(breaker) ?? 'closed'
   const found = [...states].filter(([id]) => id.startsWith(`${breaker}:`)).map(([, state]) => state)
   return found.includes('open') ? 'open' : found.includes('half_open') ? 'half_open' : 'closed'

@@ -21,7 +21,7 @@ const EVENT_GROUPS = [
 ] as const
 
 /** Whether an event matches the filters of the feed. */
-export function matchesFilter(
+function matchesFilter(
   { event_type, operation, session_id, context, error }: WireEvent,
   group: string,
   text: string,

@@ -8,7 +8,7 @@ export interface WaitRange {
 }
 
 /** The wait before an attempt. */
-export interface PolicyWait extends WaitRange {
+interface PolicyWait extends WaitRange {
   readonly attempt: number
 }
 
