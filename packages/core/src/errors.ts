@@ -70,6 +70,7 @@ export class HoldfastError<C extends HoldfastErrorCode = HoldfastErrorCode> exte
 
   /** Makes `instanceof` true for errors of another copy of the package, such as its CommonJS form. */
   static override [Symbol.hasInstance](value: unknown): boolean {
+    if (!isMarked) markPrototype()
     return Object.hasOwn(this.prototype, BRAND)
       ? isHoldfastError(value)
       : Object.prototype.isPrototypeOf.call(this.prototype, value as object)
@@ -78,7 +79,7 @@ export class HoldfastError<C extends HoldfastErrorCode = HoldfastErrorCode> exte
 
 let isMarked = false
 
-/** Adds the name and the mark to the class. The first error does so, because a bundler keeps every effect of loading a module. */
+/** Adds the name and the mark to the class. The first use does so, because a bundler keeps every effect of loading a module. */
 function markPrototype(): void {
   isMarked = true
   Object.defineProperties(HoldfastError.prototype, {

@@ -42,6 +42,12 @@ test('instanceof recognises errors of another copy', () => {
   expect(new Error('stopped')).not.toBeInstanceOf(first.HoldfastError)
 })
 
+test('instanceof recognises errors of another copy before the own copy has created one', async () => {
+  vi.resetModules()
+  const third: typeof first = await import('../src/index.js')
+  expect(new second.HoldfastError('CANCELLED', 'stopped')).toBeInstanceOf(third.HoldfastError)
+})
+
 test('instanceof of a subclass recognises its own errors only', () => {
   class QuotaError extends first.HoldfastError {}
   expect(new QuotaError('CANCELLED', 'stopped')).toBeInstanceOf(QuotaError)
