@@ -76,8 +76,9 @@ export function parseRetryFunctionOptions(input: RetryFunctionOptions): RetrySet
     typeof entry === 'string'
       ? classify !== undefined || !CLASSIFIED_NAME.test(entry)
       : typeof entry === 'function'
-  for (const entry of [...(retryOn ?? []), ...(abortOn ?? [])])
-    if (!isMatcher(entry)) problems.push(optionProblem('retryOn', 'a matcher (kinds need classify)', entry))
+  for (const [name, list = []] of Object.entries({ retryOn, abortOn }))
+    for (const entry of list)
+      if (!isMatcher(entry)) problems.push(optionProblem(name, 'a matcher (kinds need classify)', entry))
   throwIfInvalid('retry', problems)
   return {
     ...settings,

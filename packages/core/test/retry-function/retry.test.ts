@@ -249,6 +249,7 @@ describe('retry', () => {
     [{ timeout: { total: 0 } }, /timeout\.total/],
     [{ timeout: { totl: 5 } }, /timeout\.totl/],
     [{ retryOn: ['timeout'] }, /classify/],
+    [{ abortOn: ['timeout'] }, /abortOn: .*classify/],
     [{ retryOn: ['sql:40'] }, /classify/],
     [{ abortOn: [7] }, /matcher/],
     [{ beforeRetry: () => {} }, /a guard/],
