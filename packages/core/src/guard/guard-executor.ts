@@ -124,7 +124,9 @@ export class GuardExecutor implements Omit<Guard, 'wrap'>, Executor {
     try {
       const execution = this.createExecution<T>(fn, undefined, undefined, options)
       return execution === undefined
-        ? executeDirectly(this, () => this.run(fn))
+        ? executeDirectly(this, () =>
+            this.start<T>(fn, undefined, TAKES_ATTEMPT, undefined, undefined, undefined),
+          )
         : execution.startWithSession()
     } catch (error) {
       return Promise.reject(error)

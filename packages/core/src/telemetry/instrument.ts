@@ -69,7 +69,7 @@ class CallInstrument {
   observe<T>(fn: AnyFunction, start: (fn: AnyFunction) => Promise<T>): Promise<T> {
     const { tracer, operation, isActive } = this
     if (!isActive || typeof fn !== 'function') return start(fn)
-    if (tracer === undefined) return this.awaitEnd(start(fn), undefined)
+    if (tracer === undefined) return this.awaitEnd(() => start(fn), undefined)
     const attributes = { 'holdfast.operation': operation }
     return tracer.startActiveSpan(operation, { attributes }, (span) => {
       let attempts = 0
@@ -77,14 +77,14 @@ class CallInstrument {
         span.setAttribute('holdfast.attempts', ++attempts)
         return attempts
       }
-      return this.awaitEnd(start(observeAttempt(span, fn, countAttempt)), span)
+      return this.awaitEnd(() => start(observeAttempt(span, fn, countAttempt)), span)
     })
   }
 
-  private async awaitEnd<T>(call: Promise<T>, span: Span | undefined): Promise<T> {
+  private async awaitEnd<T>(call: () => Promise<T>, span: Span | undefined): Promise<T> {
     const startedAt = systemClock.now()
     try {
-      return await call
+      return await call()
     } catch (error) {
       const stopped = sessionOf(error)?.stopped
       span?.setStatus({ code: STATUS_ERROR })
@@ -107,12 +107,11 @@ function replaceMethod(
   const before = Object.getOwnPropertyDescriptor(target, name)
   const original = (target as Record<string, AnyFunction | undefined>)[name]
   if (original === undefined) return () => {}
-  Object.defineProperty(target, name, {
-    value: create(original.bind(target)),
-    configurable: true,
-    writable: true,
-  })
+  const replacement = create(original.bind(target))
+  Object.defineProperty(target, name, { value: replacement, configurable: true, writable: true })
   return () => {
+    // A later replacement calls this one, which then only passes calls on.
+    if ((target as Record<string, unknown>)[name] !== replacement) return
     if (before === undefined) delete (target as Record<string, unknown>)[name]
     else Object.defineProperty(target, name, before)
   }
@@ -150,14 +149,15 @@ export function instrument(guard: InstrumentedGuard, options: InstrumentOptions 
     (original: AnyFunction): AnyFunction =>
     (fn: AnyFunction, ...more: unknown[]) =>
       calls.observe(fn, (observed) => original(observed, ...more))
+  // `wrap` of a guard can call its `run`, so an observed call uses the original `run` and is observed once.
+  const run: AnyFunction | undefined = guard.run?.bind(guard)
   const observeWrap =
     (original: AnyFunction): AnyFunction =>
     (fn: AnyFunction) => {
       const plain = original(fn) as AnyFunction
       return function (this: unknown, ...args: unknown[]) {
-        return calls.observe(fn, (observed) =>
-          (observed === fn ? plain : (original(observed) as AnyFunction)).apply(this, args),
-        )
+        if (!calls.isActive || run === undefined) return plain.apply(this, args)
+        return calls.observe(fn, (observed) => run(() => observed.apply(this, args)))
       }
     }
   const undo = [

@@ -7,7 +7,7 @@ import {
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createFetch } from '../../src/http/index.js'
 import { guard } from '../../src/index.js'
 import { instrument } from '../../src/telemetry/index.js'
@@ -156,6 +156,45 @@ describe('instrument with a meter', () => {
     expect(await read('holdfast_call_duration_seconds')).toEqual({ api: 4 })
   })
 
+  it('measures the time in which the function blocks the event loop', async () => {
+    const durations: number[] = []
+    const meter = {
+      createCounter: () => ({ add: () => {} }),
+      createHistogram: () => ({ record: (seconds: number) => void durations.push(seconds) }),
+    }
+    const api = guard({ name: 'api' })
+    instrument(api, { meter })
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const block = () => void vi.advanceTimersByTime(20)
+    await api.run(block)
+    await api.wrap(block)()
+    expect(durations).toEqual([0.02, 0.02])
+  })
+
+  it('measures a call of execute once, even if the guard is disabled', async () => {
+    const api = guard({ name: 'api', enabled: false })
+    const { meter, read } = metering()
+    instrument(api, { meter })
+    await api.execute(() => 'sent')
+    expect(await read('holdfast_call_duration_seconds')).toEqual({ api: 1 })
+  })
+
+  it('measures a function that wrap returns once, even if wrap calls run', async () => {
+    const api = {
+      name: 'api',
+      on: () => () => {},
+      run: async <T>(fn: (attempt: never) => T) => fn(undefined as never),
+      wrap(fn: () => unknown) {
+        return () => this.run(fn)
+      },
+    }
+    const { meter, read } = metering()
+    instrument(api as never, { meter })
+    await api.wrap(() => 'sent')()
+    expect(await read('holdfast_call_duration_seconds')).toEqual({ api: 1 })
+  })
+
   it('counts the requests of a fetch', async () => {
     const resilient = createFetch({ name: 'api', fetch: async () => new Response('ok') })
     const { meter, read } = metering()
@@ -181,6 +220,19 @@ describe('the function that instrument returns', () => {
     expect(spans()).toEqual([])
     expect(await read('holdfast_calls')).toEqual({})
   })
+})
+
+it('instruments of one guard can be ended in any order', async () => {
+  const api = guard({ name: 'api' })
+  const [first, second] = [tracing(), tracing()]
+  const stopFirst = instrument(api, { tracer: first.tracer })
+  const stopSecond = instrument(api, { tracer: second.tracer })
+  stopFirst()
+  await api.run(() => 1)
+  expect([first.spans().length, second.spans().length]).toEqual([0, 1])
+  stopSecond()
+  await api.run(() => 1)
+  expect([first.spans().length, second.spans().length]).toEqual([0, 1])
 })
 
 it('instrument rejects options that are not a meter or a tracer', () => {
