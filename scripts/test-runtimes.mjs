@@ -19,8 +19,11 @@ for (const { name, binary, args } of selected) {
     ? [join(root, 'scripts/runtimes/short.mjs')]
     : [
         join(root, 'node_modules/vitest/vitest.mjs'),
-        ...['run', '--project', 'core', '--reporter=dot', ...excluded],
-        ...(name.startsWith('node') ? ['--project', 'runtime'] : []),
+        'run',
+        '--reporter=dot',
+        '--project=core',
+        ...(name.startsWith('node') ? ['--project=runtime'] : []),
+        ...excluded,
       ]
   const started = performance.now()
   const { status, stdout, stderr } = spawnSync(binary, [...args, ...program], {

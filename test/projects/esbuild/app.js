@@ -9,4 +9,4 @@ async function main() {
   if (value !== 'sent') throw new Error(`got ${value}`)
 }
 
-main()
+void main()
