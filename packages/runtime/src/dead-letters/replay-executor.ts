@@ -98,8 +98,8 @@ export class ReplayExecutor {
   }
 
   /**
-   * Replays an entry leased by `owner`. The lease is renewed until the result is recorded. An entry whose handler was
-   * not called is released; with `releaseIfUntried` also one whose handler ended with such a rejection.
+   * Replays an entry leased by `owner`. The lease is renewed until the result is recorded. With `releaseIfUntried` an entry
+   * that could not be attempted is released; otherwise that counts as a failure.
    */
   async execute(
     input: DeadLetter,
@@ -131,9 +131,7 @@ export class ReplayExecutor {
     try {
       await replayer(entry, through)
     } catch (error) {
-      // A rejection before the handler was called says nothing about the entry. A handler can also throw such an error.
-      const isRejection = isNotAttempted(error) && (patient || retries === undefined)
-      const untried = isHoldfastError(error, 'CANCELLED') || isRejection
+      const untried = isHoldfastError(error, 'CANCELLED') || (patient && isNotAttempted(error))
       const record = () =>
         untried ? this.releaseEntry(entry, owner, error) : this.failEntry(entry, owner, error, retries)
       return { error, record: () => record().finally(stop) }

@@ -194,7 +194,7 @@ describe('a replay', () => {
     expect(seen).toEqual([1, 2, 3].map((number) => [{ list: [1] }, idempotencyKey, number]))
   })
 
-  it('rejects with the error of an open breaker, and leaves the entry pending, because its handler was not called', async () => {
+  it('fails with the error of an open breaker', async () => {
     const { queue, enqueue } = await setup({
       guards: { write: { retry: false, breaker: { failureThreshold: 1 } } },
     })
@@ -202,10 +202,9 @@ describe('a replay', () => {
     const handler = scripted([new Error('down')])
     queue.handle('write', handler)
     await queue.replay(a.dlqId)
-    expect((await refusal(queue.replay(b.dlqId))).code).toBe('CIRCUIT_OPEN')
-    const entry = await queue.get(b.dlqId)
-    expect(entry?.status).toBe('pending')
-    expect(entry?.errorDetails.history).toBeUndefined()
+    const refused = await queue.replay(b.dlqId)
+    expect(refused.status).toBe('failed')
+    expect(refused.errorDetails.history?.[0]?.errorMessage).toContain('open')
     expect(handler.calls).toBe(1)
   })
 
