@@ -1,9 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { Holdfast } from '@holdfast/runtime'
-import { describe, expect, it } from 'vitest'
+import { systemClock } from 'holdfast/internal'
+import { describe, expect, it, vi } from 'vitest'
 import { EXIT_CODES } from '../../src/cli/context/exit.js'
 import { serve } from '../../src/serve/serve.js'
 import { World } from './world.js'
+
+const confirm = vi.hoisted(() => vi.fn<() => Promise<boolean>>())
+vi.mock('@clack/prompts', () => ({ confirm, isCancel: () => false }))
 
 const CONFIG = `version: "1.1.0"
 policies: { save: { max_attempts: 1 } }
@@ -125,6 +129,24 @@ describe('dead letters on a store', () => {
     })
     expect((await world.run(['dlq', 'purge', '--older-than', 'long', '--yes'])).code).toBe(EXIT_CODES.usage)
   })
+
+  it.each(['--all', '--operation=save', '--newer-than=1d', '--search=name'])(
+    'that are stored after they were counted are not deleted with %s',
+    async (selection) => {
+      const world = await letters('a', 'b')
+      confirm.mockImplementationOnce(async () => {
+        const clock = { ...systemClock, wall: () => systemClock.wall() + 60_000 }
+        const config = world.path('holdfast.yaml')
+        const hf = await Holdfast.open({ config, env: {}, watch: false, clock })
+        await hf.deadLetters.enqueue({ operation: 'save', itemId: 'c', payload: { name: 'c' } })
+        await hf.close()
+        return true
+      })
+      expect((await world.run(['dlq', 'purge', selection], { prompts: true })).out).toBe('2 deleted\n')
+      const { json } = await world.run(['dlq', 'list', '--json'])
+      expect(json.items.map(({ item_id }: { item_id: string }) => item_id)).toEqual(['c'])
+    },
+  )
 
   it('are selected by a text of the payload and by age, and counted without a replay', async () => {
     const world = await letters('acme-1', 'globex-1', 'acme-2')

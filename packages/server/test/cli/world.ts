@@ -18,6 +18,8 @@ export interface Said {
 
 interface Setting {
   terminal?: boolean
+  /** Whether the command can ask for a confirmation. */
+  prompts?: boolean
   columns?: number
   env?: Record<string, string>
   /** Receives everything that is printed, so that a test can interrupt at a chosen moment. */
@@ -47,7 +49,7 @@ export class World {
 
   /** Runs a command line in this process. */
   async run(argv: readonly string[], setting: Setting = {}): Promise<Said> {
-    const { terminal = false, columns = 80, env = {}, onPrinted } = setting
+    const { terminal = false, prompts = false, columns = 80, env = {}, onPrinted } = setting
     const listeners = new Set<() => void>()
     const interrupt = (): void => {
       for (const listener of listeners) listener()
@@ -63,7 +65,7 @@ export class World {
       err: hear('err'),
       isTerminal: terminal,
       canDrawProgress: terminal,
-      canPrompt: false,
+      canPrompt: prompts,
       hasColours: terminal,
       columns: () => columns,
       env,

@@ -42,14 +42,18 @@ export const toQuery = ({ io }: CommandContext, selection: EntrySelection) => {
   }
 }
 
+/** A selection in the parameters of the API. */
+export type DeadLetterQuery = ReturnType<typeof toQuery>
+
 /** The counts of dead letters, as on the wire. */
 export interface WireCount {
   total: number
   by_status: Record<WireDeadLetter['status'], number>
+  counted_at: string
 }
 
 /** The number of selected dead letters. */
-export const fetchCount = (api: ApiBackend, query: ReturnType<typeof toQuery>): Promise<WireCount> =>
+export const fetchCount = (api: ApiBackend, query: DeadLetterQuery): Promise<WireCount> =>
   requestJson(api, 'GET', '/dead-letters/count', { query })
 
 /** `dead-letters list`: prints the selected dead letters. */
@@ -95,10 +99,7 @@ export async function showEntry(context: CommandContext, id: string): Promise<vo
 }
 
 /** All selected dead letters, page by page. */
-async function* fetchAllEntries(
-  api: ApiBackend,
-  query: ReturnType<typeof toQuery>,
-): AsyncGenerator<WireDeadLetter> {
+async function* fetchAllEntries(api: ApiBackend, query: DeadLetterQuery): AsyncGenerator<WireDeadLetter> {
   let cursor: string | undefined
   do {
     const page = await requestJson<{ items: WireDeadLetter[]; cursor?: string }>(

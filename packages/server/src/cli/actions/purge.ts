@@ -2,7 +2,14 @@ import { type ApiBackend, reasonHeader, requestJson, withApi } from '../backends
 import type { CommandContext } from '../context/context.js'
 import { CommandFailure, createUsageError, EXIT_CODES } from '../context/exit.js'
 import { printJson } from '../output/print.js'
-import { type EntrySelection, fetchCount, toQuery, type WireDeadLetter } from './dead-letters.js'
+import {
+  type DeadLetterQuery,
+  type EntrySelection,
+  fetchCount,
+  toQuery,
+  type WireCount,
+  type WireDeadLetter,
+} from './dead-letters.js'
 
 /** `dead-letters purge [ID...]`: deletes dead letters after a confirmation. */
 export async function purgeEntries(
@@ -18,9 +25,13 @@ export async function purgeEntries(
       'purge: expected ids, a selection (--operation, --status, --item, --older-than, --newer-than, --search) or --all, got none',
     )
   return withApi(context, { canWrite: true }, async (api) => {
-    const count = ids.length > 0 ? ids.length : (await fetchCount(api, query)).total
-    if (count > 0 && !selection.yes && !(await confirmPurge(context, count))) return EXIT_CODES.failure
-    if (ids.length === 0) return purgeMatching(context, api, query, selection.reason)
+    if (ids.length === 0) {
+      if (selection.yes) return purgeMatching(context, api, query, selection.reason)
+      const counted = await fetchCount(api, query)
+      if (counted.total > 0 && !(await confirmPurge(context, counted.total))) return EXIT_CODES.failure
+      return purgeMatching(context, api, pinQuery(query, counted), selection.reason)
+    }
+    if (!selection.yes && !(await confirmPurge(context, ids.length))) return EXIT_CODES.failure
     let purged = 0
     const leased: string[] = []
     for (const id of ids)
@@ -45,8 +56,18 @@ export async function purgeEntries(
   })
 }
 
+/**
+ * The query for the dead letters that were counted, without those that are stored during the confirmation. The time is that of
+ * the server, and the end of a range is exclusive.
+ */
+function pinQuery(query: DeadLetterQuery, { counted_at }: WireCount): DeadLetterQuery {
+  const end = Date.parse(counted_at) + 1
+  const to = query.to === undefined ? end : Math.min(Date.parse(query.to), end)
+  return { ...query, to: new Date(to).toISOString() }
+}
+
 /** The ids of the selected dead letters that are being replayed. */
-async function fetchLeased(api: ApiBackend, query: ReturnType<typeof toQuery>): Promise<string[]> {
+async function fetchLeased(api: ApiBackend, query: DeadLetterQuery): Promise<string[]> {
   const { items } = await requestJson<{ items: WireDeadLetter[] }>(api, 'GET', '/dead-letters', {
     query: { ...query, status: ['replaying'], limit: 1000 },
   })
@@ -57,7 +78,7 @@ async function fetchLeased(api: ApiBackend, query: ReturnType<typeof toQuery>): 
 async function purgeMatching(
   context: CommandContext,
   api: ApiBackend,
-  query: ReturnType<typeof toQuery>,
+  query: DeadLetterQuery,
   reason: string | undefined,
 ): Promise<number> {
   const { io, globalOptions } = context
