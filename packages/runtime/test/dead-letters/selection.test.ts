@@ -98,6 +98,18 @@ describe.each(STORES)('a selection of dead letters in %s', (kind) => {
     },
   )
 
+  it.each([{ ids: [] }, { status: [] }, { ids: [], search: 'acme' }, { status: [], search: 'acme' }])(
+    'by an empty list selects nothing: %j',
+    async (selection) => {
+      const { queue, seen } = await mails(kind)
+      expect((await queue.count(selection)).total).toBe(0)
+      expect(await queue.purge(selection)).toBe(0)
+      expect(await queue.replayBatch(selection)).toEqual({ succeeded: 0, failed: 0, skipped: 0 })
+      expect(seen).toEqual([])
+      expect((await queue.stats()).byStatus).toEqual({ ...NONE, pending: 6 })
+    },
+  )
+
   it('replays with the edited payload and keeps the original one', async () => {
     const { queue, audits } = await mails(kind)
     const id = (await queue.list()).items[4]?.dlqId as string
