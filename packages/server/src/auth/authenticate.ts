@@ -2,6 +2,7 @@ import { CredentialThrottle } from 'holdfast/internal'
 import type { Context, MiddlewareHandler } from 'hono'
 import { ApiError, retryAfterHeader } from '../http/api-error.js'
 import type { Env } from '../http/env.js'
+import { schemeOf } from '../http/scheme.js'
 import type { AppSettings } from '../options.js'
 import type { Caller } from '../roles.js'
 import type { HoldfastLike } from '../runtime-api.js'
@@ -69,11 +70,11 @@ export function authenticate(hf: HoldfastLike, settings: AppSettings, local: Cal
         rejectIfThrottled(throttle.recordSuccess(address, caller.name))
       c.set('caller', caller)
     } else if (known.length === 0 && isOpen) {
-      const { host, protocol } = new URL(c.req.url)
+      const { host } = new URL(c.req.url)
       const from = {
         hosts: [host, header('host')],
         // A page of another site cannot set this header without a preflight request.
-        scheme: header('x-forwarded-proto') ?? protocol.slice(0, -1),
+        scheme: schemeOf(c),
         origin: header('origin'),
         fetchSite: header('sec-fetch-site'),
         remote,

@@ -1,10 +1,10 @@
 import type { Context } from 'hono'
 import { parse } from 'hono/utils/cookie'
 import type { Env } from '../http/env.js'
+import { schemeOf } from '../http/scheme.js'
 
 /** Whether the browser uses TLS, to this server or to a reverse proxy in front of it. */
-const isSecure = (c: Context<Env>): boolean =>
-  (c.req.header('x-forwarded-proto') ?? new URL(c.req.url).protocol.slice(0, -1)) === 'https'
+const isSecure = (c: Context<Env>): boolean => schemeOf(c) === 'https'
 
 /**
  * The name of the cookie. Browsers share cookies between the ports of a host, so the name contains the port: several servers
