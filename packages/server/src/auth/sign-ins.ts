@@ -17,6 +17,9 @@ export const KEPT_SIGN_IN_MS = 30 * DAY_MS
 /** The longest sign-in of a browser that ends it when it is closed. Browsers that restore their tabs never end it. */
 const BROWSER_SIGN_IN_MS = DAY_MS
 
+/** The maximum number of sign-ins of a token. Each one is stored until it ends. */
+const MAX_SIGN_INS = 100
+
 const storedSchema = z.object({
   /** The hash of the token. A token that is revoked and created again with the same name has another one. */
   token_sha256: z.string(),
@@ -73,10 +76,23 @@ export const readSignedIn = async (
 ): Promise<Caller | undefined> =>
   callerOfSignIn(await values.get(SIGN_IN_KEY_PREFIX + sha256(secret)), tokens, now)
 
-/** Deletes sign-ins that have expired or whose token was revoked. */
-async function deleteEnded(values: ValueStore, tokens: KnownTokens, now: number): Promise<void> {
-  for (const [hash, stored] of await listSignIns(values))
-    if (callerOfSignIn(stored, tokens, now) === undefined) await values.delete(SIGN_IN_KEY_PREFIX + hash)
+/**
+ * Deletes sign-ins that have expired or whose token was revoked, and those of one token that end first if it has too many for
+ * another one.
+ */
+async function makeRoom(
+  values: ValueStore,
+  tokens: KnownTokens,
+  tokenHash: string,
+  now: number,
+): Promise<void> {
+  const found = [...(await listSignIns(values))]
+  const ended = found.filter(([, stored]) => callerOfSignIn(stored, tokens, now) === undefined)
+  const ofToken = found
+    .filter((signIn) => signIn[1].token_sha256 === tokenHash && !ended.includes(signIn))
+    .toSorted(([, a], [, b]) => Date.parse(a.expires_at) - Date.parse(b.expires_at))
+  const excess = ofToken.slice(0, Math.max(0, ofToken.length - MAX_SIGN_INS + 1))
+  for (const [hash] of [...ended, ...excess]) await values.delete(SIGN_IN_KEY_PREFIX + hash)
 }
 
 /** Signs in with a token. Only the hash of the returned secret is stored. Returns undefined for an unknown token. */
@@ -88,7 +104,7 @@ export async function createSignIn(
   const { token, isKept, now } = options
   const known = findToken(tokens, token)
   if (known === undefined) return undefined
-  await deleteEnded(values, tokens, now)
+  await makeRoom(values, tokens, known.sha256, now)
   const secret = randomBytes(SECRET_BYTES).toString('base64url')
   await values.set(SIGN_IN_KEY_PREFIX + sha256(secret), {
     token_sha256: known.sha256,

@@ -65,15 +65,19 @@ describe('a sign-in', () => {
     expect(cookieOf(answer)).toMatchObject({ value: '', attributes: { 'max-age': '0' } })
   })
 
-  test.each([{ 'x-forwarded-proto': 'https' }])('has a Secure cookie with TLS', async (headers) => {
-    const fixture = await open()
-    const { name, attributes, cookie } = await signIn(fixture, headers)
-    expect(name).toBe('__Host-holdfast_8000')
-    expect(attributes).toMatchObject({ secure: '', path: '/' })
-    const ask = (more: object) => fixture.ask('GET', '/api/v1/access', { headers: { ...cookie, ...more } })
-    expect(await ask(headers)).toMatchObject({ status: 200 })
-    expect(await ask({}), 'without TLS').toMatchObject({ status: 401 })
-  })
+  test.each(['https', 'HTTPS', 'https,http', 'https, http'])(
+    'has a Secure cookie with TLS to a proxy that sends x-forwarded-proto: %s',
+    async (proto) => {
+      const headers = { 'x-forwarded-proto': proto }
+      const fixture = await open()
+      const { name, attributes, cookie } = await signIn(fixture, headers)
+      expect(name).toBe('__Host-holdfast_8000')
+      expect(attributes).toMatchObject({ secure: '', path: '/' })
+      const ask = (more: object) => fixture.ask('GET', '/api/v1/access', { headers: { ...cookie, ...more } })
+      expect(await ask(headers)).toMatchObject({ status: 200 })
+      expect(await ask({}), 'without TLS').toMatchObject({ status: 401 })
+    },
+  )
 
   test('stores no secret, only hashes', async () => {
     const fixture = await open()
@@ -135,6 +139,29 @@ describe('a sign-in', () => {
     await fixture.clock.advance(DAY_MS)
     await fixture.ask('POST', SESSION, { headers: { ...HOST, authorization: `Bearer ${token}` } })
     expect(await fixture.hf.store.values.list('sign_in:')).toHaveLength(1)
+  })
+
+  test('replaces the oldest of 100 sign-ins of the same token, and none of another token', async () => {
+    const fixture = await open()
+    const { token, cookie } = await signIn(fixture)
+    const { token: other } = await createToken(fixture.hf, { name: 'bob', role: 'viewer' })
+    const add = async (bearer: string) => {
+      await fixture.clock.advance(1000)
+      const answer = await fixture.ask('POST', SESSION, {
+        headers: { ...HOST, authorization: `Bearer ${bearer}` },
+      })
+      const { name, value } = cookieOf(answer)
+      return { ...HOST, cookie: `${name}=${value}` }
+    }
+    const status = async (headers: Record<string, string>) =>
+      (await fixture.ask('GET', '/api/v1/access', { headers })).status
+    const bob = await add(other)
+    const second = await add(token)
+    for (let i = 2; i < 100; i++) await add(token)
+    expect(await status(cookie)).toBe(200)
+    const newest = await add(token)
+    expect(await Promise.all([cookie, second, newest, bob].map(status))).toEqual([401, 200, 200, 200])
+    expect(await fixture.hf.store.values.list('sign_in:')).toHaveLength(101)
   })
 
   test('stores nothing where no token is required', async () => {
