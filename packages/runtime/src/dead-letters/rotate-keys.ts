@@ -1,3 +1,4 @@
+import type { DeadLetter } from '@holdfast/records'
 import type { DeadLetterStore } from '@holdfast/store'
 import type { PayloadCipher } from './payload-cipher.js'
 
@@ -16,19 +17,26 @@ export async function rotateKeys(
   now: () => Date,
 ): Promise<Rotation> {
   const { keyRing } = payloadCipher
+  const isOutdated = ({ originalPayload, editedPayload }: DeadLetter): boolean =>
+    keyRing.needsRotation(originalPayload) || (editedPayload != null && keyRing.needsRotation(editedPayload))
   const result: Rotation = { rewritten: 0, unreadable: [] }
   let cursor: string | undefined
   do {
     const page = await store.list({ limit: 500, cursor }, now())
-    for (const { dlqId, originalPayload, editedPayload } of page.items) {
-      const isEdited = editedPayload != null
-      if (!keyRing.needsRotation(originalPayload) && !(isEdited && keyRing.needsRotation(editedPayload)))
-        continue
+    for (const listed of page.items) {
+      if (!isOutdated(listed)) continue
+      // Read again, because a payload can have been edited since the page was read.
+      const entry = await store.get(listed.dlqId, now())
+      if (entry === undefined || !isOutdated(entry)) continue
+      const { dlqId, originalPayload, editedPayload } = entry
       const encryptAgain = (stored: unknown): unknown =>
         keyRing.encrypt(keyRing.decrypt(stored, dlqId), dlqId)
       let payloads: [unknown, unknown]
       try {
-        payloads = [encryptAgain(originalPayload), isEdited ? encryptAgain(editedPayload) : undefined]
+        payloads = [
+          encryptAgain(originalPayload),
+          editedPayload == null ? undefined : encryptAgain(editedPayload),
+        ]
       } catch {
         result.unreadable.push(dlqId)
         continue

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { scripted } from 'holdfast/testing'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { DeadLetter } from '../../../records/src/dead-letter.js'
 import { KeyRing } from '../../../store/src/key-ring.js'
 import { freshStore, refusal, STORES, setup } from './setup.js'
@@ -44,6 +44,26 @@ describe.each(STORES)('encrypted payloads in %s', (kind) => {
     expect((await queue.list()).items).toEqual([plain, old])
     live.options = { ...live.options, encryptionKey: undefined }
     expect(await queue.rotate()).toEqual({ rewritten: 0, unreadable: [plain.dlqId, old.dlqId] })
+  })
+
+  it('that were edited while a rotation reads the entries are not replaced by the earlier ones', async () => {
+    const store = await freshStore(kind)
+    const { queue, enqueue, live } = await setup({ store, options: { encryptionKey: OLD } })
+    const [first, second] = [await enqueue('first'), await enqueue('second')]
+    for (const { dlqId } of [first, second]) await queue.edit(dlqId, { amount: 1 })
+    live.options = { ...live.options, encryptionKey: [NEW, OLD] }
+    const { deadLetters } = store
+    const list = deadLetters.list.bind(deadLetters)
+    vi.spyOn(deadLetters, 'list').mockImplementationOnce(async (filter, now) => {
+      const page = await list(filter, now)
+      await queue.edit(first.dlqId, { amount: 2 })
+      await queue.edit(second.dlqId, second.originalPayload)
+      return page
+    })
+    expect((await queue.rotate()).unreadable).toEqual([])
+    live.options = { ...live.options, encryptionKey: NEW }
+    expect((await queue.get(first.dlqId))?.editedPayload).toEqual({ amount: 2 })
+    expect((await queue.get(second.dlqId))?.editedPayload ?? null).toBeNull()
   })
 })
 
