@@ -3,13 +3,16 @@ import { page } from '../browser.js'
 /** The value of one cell. */
 export type CsvValue = string | number | boolean | null | undefined
 
+/** The first characters of a formula, also in full width, and the spaces that a spreadsheet ignores before them. */
+const FORMULA_START = /^[=+\-@\t\r\n＝＋－＠]/
+
 /**
  * A cell of a CSV file by RFC 4180. A text that a spreadsheet would evaluate as a formula gets an apostrophe, because records
  * contain text of other systems.
  */
 function formatCell(value: CsvValue): string {
   if (value === null || value === undefined) return ''
-  const text = typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value)
+  const text = typeof value === 'string' && FORMULA_START.test(value) ? `'${value}` : String(value)
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 

@@ -18,11 +18,19 @@ describe('the CSV export', () => {
     expect(formatCsv(['a', 'b', 'c'], [[null, undefined, -1.5]])).toBe('a,b,c\r\n,,-1.5\r\n')
   })
 
-  it.each(['=HYPERLINK("http://x")', '+1', '-1', '@SUM(A1)', '\t=1'])(
-    'does not let a spreadsheet evaluate %j',
-    (text) => {
-      const [, cell = ''] = formatCsv(['a'], [[text]]).split('\r\n')
-      expect(cell.replace(/^"/, '')).toMatch(/^'/)
-    },
-  )
+  it.each([
+    '=HYPERLINK("http://x")',
+    '+1',
+    '-1',
+    '@SUM(A1)',
+    '\t=1',
+    '\n=1',
+    '\uff1d1',
+    '\uff0b1',
+    '\uff0d1',
+    '\uff201',
+  ])('does not let a spreadsheet evaluate %j', (text) => {
+    const [, cell = ''] = formatCsv(['a'], [[text]]).split('\r\n')
+    expect(cell.replace(/^"/, '')).toMatch(/^'/)
+  })
 })
