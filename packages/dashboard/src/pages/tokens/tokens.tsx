@@ -10,6 +10,7 @@ import { confirm } from '../../components/confirm-dialog.js'
 import { type Column, DataTable } from '../../components/data-table.js'
 import { toast } from '../../components/toast.js'
 import { route } from '../../route.js'
+import { revokeText } from './revoke-text.js'
 
 const PATH = '/tokens'
 
@@ -116,13 +117,11 @@ function CreatedToken({ created }: { created: WireCreatedToken }) {
   )
 }
 
-function revoke({ name }: WireToken, onRevoked: () => void): void {
+function revoke(token: WireToken, all: readonly WireToken[], onRevoked: () => void): void {
+  const { name } = token
   confirm({
     title: `Revoke token ${name}?`,
-    text:
-      access.value?.token === true && access.value.name === name
-        ? 'This is your own token: you will be signed out. This cannot be undone.'
-        : 'Requests with the token are rejected at once. This cannot be undone.',
+    text: revokeText(token, all, access.peek()),
     action: 'Revoke',
     isDangerous: true,
     async run(reason) {
@@ -133,7 +132,7 @@ function revoke({ name }: WireToken, onRevoked: () => void): void {
   })
 }
 
-const columnsFor = (onRevoked: () => void): Column<WireToken>[] => [
+const columnsFor = (all: readonly WireToken[], onRevoked: () => void): Column<WireToken>[] => [
   { key: 'name', title: 'Name', value: ({ name }) => name },
   { key: 'role', title: 'Role', value: ({ role }) => role },
   {
@@ -149,7 +148,7 @@ const columnsFor = (onRevoked: () => void): Column<WireToken>[] => [
       <ActionButton
         class="small secondary"
         aria-label={`Revoke ${token.name}`}
-        onClick={() => revoke(token, onRevoked)}
+        onClick={() => revoke(token, all, onRevoked)}
       >
         Revoke
       </ActionButton>
@@ -173,7 +172,7 @@ function TokenList() {
           ) : (
             <DataTable
               label="Tokens"
-              columns={columnsFor(loaded.reload)}
+              columns={columnsFor(items, loaded.reload)}
               rows={items}
               keyOf={({ name }) => name}
               defaultSort="name"
