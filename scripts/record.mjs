@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createToken } from '@holdfast/server'
 import { launch } from '../packages/dashboard/test/browser.mjs'
 import { openTestServer } from '../packages/dashboard/test/test-server.mjs'
 import { root } from './packages.mjs'
@@ -11,17 +12,22 @@ const folder = join(root, 'docs/screenshots')
 /** The name of each picture, where it is taken, and what must be there by then. */
 const VIEWS = /** @type {const} */ ([
   ['overview', '/', 'Success by attempt'],
+  ['operations', '/operations', 'gmail_fetch'],
+  ['operation', '/operations?id=notion_write', 'Recent failed sessions'],
   ['breakers', '/breakers', 'service:gemini'],
+  ['breaker', '/breakers?id=service%3Agemini', 'Why it opened'],
   ['pools', '/pools', 'ams-1'],
   ['policies', '/policies', 'gmail_fetch'],
   ['policy', '/policies?id=fetch', 'from the policy in the file'],
   ['sessions', '/sessions', 'Last error'],
   ['session', '', 'Timeline'],
   ['dead-letters', '/dead-letters', 'page-3'],
-  ['errors', '/errors', 'Context'],
+  ['dead-letter', '', 'Payload'],
+  ['errors', '/errors', 'First seen'],
   ['audit', '/audit', 'the provider asked for it'],
   ['nodes', '/nodes', 'this node'],
-  ['settings', '/settings?operation=fetch', 'Active configuration'],
+  ['tokens', '/tokens', 'on-call'],
+  ['settings', '/settings?operation=fetch', 'Effective configuration'],
 ])
 
 const browser = await launch()
@@ -57,18 +63,28 @@ await hf.breakers.trip('service:postgres', { by: 'ops', reason: 'moving the data
 await hf.breakers.reset('service:postgres', { by: 'ops', reason: 'moved' })
 await hf.deadLetters.replayBatch({ operation: 'notion_write', limit: 2, by: 'ann' })
 await house.call('fetch', 3)
-const { items } = await house.hf.sessions.list({ operation: 'fetch' })
+const [session] = (await hf.sessions.list({ operation: 'fetch' })).items
+const [letter] = (await hf.deadLetters.list({ operation: 'notion_write', status: 'pending' })).items
+const { token } = await createToken(hf, { name: 'ann', role: 'admin' })
+await createToken(hf, { name: 'on-call', role: 'operator' })
+await createToken(hf, { name: 'status-page', role: 'viewer' })
+
+/** The addresses of views that depend on the records. */
+const itemPaths = /** @type {Record<string, string>} */ ({
+  session: `/sessions?id=${encodeURIComponent(session?.sessionId ?? '')}`,
+  'dead-letter': `/dead-letters?id=${encodeURIComponent(letter?.dlqId ?? '')}`,
+})
 try {
   for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
     const context = await browser.newContext({
       locale: 'en-GB',
       colorScheme,
       viewport: { width: 1280, height: 900 },
+      extraHTTPHeaders: { authorization: `Bearer ${token}` },
     })
     const page = await context.newPage()
     for (const [name, path, text] of VIEWS) {
-      const to = name === 'session' ? `/sessions?id=${encodeURIComponent(items[0]?.sessionId ?? '')}` : path
-      await page.goto(house.url + to)
+      await page.goto(house.url + (itemPaths[name] ?? path))
       await page.getByText(text).first().waitFor()
       await page.locator('.pulse.live').waitFor()
       if (name === 'overview')

@@ -1,4 +1,4 @@
-import { formatCount } from '../../format.js'
+import { formatCount } from '../format.js'
 
 const TREND_HEIGHT = 22
 const BAR_WIDTH = 4

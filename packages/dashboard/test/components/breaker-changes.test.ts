@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { applyChanges, knownFrom, mergeChanges } from '../../src/pages/breakers/changes.js'
+import { applyChanges, formatTimesOpened, knownFrom, mergeChanges } from '../../src/pages/breakers/changes.js'
 
 const change = (id: string, at: number, from_state: string, to_state: string) =>
   ({
@@ -51,6 +51,19 @@ describe('the changes of breakers', () => {
       next_test_time: '1970-01-01T00:00:34.000Z',
     })
     expect(applyChanges([b as never], [change('b', 5000, 'open', 'half_open')])[0]?.next_test_time).toBeNull()
+  })
+
+  it('are counted as times opened in the last hour, with a plus if older ones are not loaded', () => {
+    const now = 3_600_000 + 1500
+    const changes = [
+      change('a', 4000, 'half_open', 'open'),
+      tested,
+      change('a', 1600, 'closed', 'open'),
+      opened,
+    ]
+    expect(formatTimesOpened(changes, 0, now)).toBe('2')
+    expect(formatTimesOpened(changes, 1600, now)).toBe('2+')
+    expect(formatTimesOpened([], 0, now)).toBe('0')
   })
 
   it('have a time from which all of them are known', () => {

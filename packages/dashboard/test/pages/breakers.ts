@@ -58,6 +58,22 @@ inBrowser('the breakers page', () => {
     await row('pool:proxies:syd-8').getByText('tripped').waitFor()
   })
 
+  it('shows how often each breaker opened in the last hour', async () => {
+    const { page, house } = await openTab('/breakers')
+    const opened = (id: string, times: number) =>
+      page
+        .locator('.breaker', { hasText: id })
+        .getByRole('img', { name: `opened ${times} times in the last hour`, exact: true })
+        .waitFor()
+    await opened('service:gemini', 1)
+    await opened('service:postgres', 0)
+    for (const reason of ['first', 'second']) {
+      await house.hf.breakers.trip('service:postgres', { by: 'ops', reason })
+      await house.hf.breakers.reset('service:postgres', { by: 'ops', reason })
+    }
+    await opened('service:postgres', 2)
+  })
+
   it('keeps the order of the rows under the pointer', async () => {
     const { page, house } = await openTab('/breakers')
     await page.locator('.pulse.live').waitFor()

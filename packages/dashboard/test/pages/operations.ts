@@ -56,6 +56,7 @@ inBrowser('the operations page', () => {
     const errors = page.getByRole('region', { name: 'Errors by kind' }).locator('table')
     await errors.waitFor()
     expect(await errors.locator('tbody tr').count()).toBeGreaterThan(1)
+    expect(await errors.locator('tbody a[href*="group="]').count()).toBeGreaterThan(1)
     const facts = page.getByRole('region', { name: 'Policies and breakers' })
     await facts.getByRole('link', { name: 'gemini', exact: true }).waitFor()
     await facts.getByRole('link', { name: 'service:gemini' }).waitFor()

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { confirm, inBrowser, openTab } from '../tab.js'
 
@@ -5,6 +6,26 @@ import { confirm, inBrowser, openTab } from '../tab.js'
 const ATTEMPTS = 'Max attempts (including the first)'
 
 inBrowser('the policies page', () => {
+  it('sorts the policies by a column and exports them as CSV', async () => {
+    const { page } = await openTab('/policies', { quiet: true })
+    const table = page.getByRole('region', { name: 'Policies', exact: true }).last()
+    await table.getByRole('button', { name: 'Max attempts' }).click()
+    await expect
+      .poll(async () => {
+        const attempts = (await table.locator('tbody td:nth-child(3)').allTextContents()).map(Number)
+        return attempts.length > 1 && attempts.every((count, n) => n === 0 || count <= (attempts[n - 1] ?? 0))
+      })
+      .toBe(true)
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Export CSV' }).click(),
+    ])
+    const text = await readFile(await download.path(), 'utf8')
+    expect(text).toMatch(/^id,name,max_attempts,delays,jitter,timeouts,breaker,state\r\n/)
+    expect(text).toContain('gemini,Ask the model,2,immediate,')
+    expect(text).toContain('"exponential, 200 ms to 5 s"')
+  })
+
   it('validates and draws a policy while the user types, and saves it with a diff and a history entry', async () => {
     const { page, house, complaints } = await openTab('/policies')
     await page.getByRole('link', { name: 'fetch', exact: true }).click()

@@ -1,4 +1,5 @@
 import type { WireBreaker, WireBreakerChange, WireEvent } from '../../api/types.js'
+import { formatCount } from '../../format.js'
 import type { TimelineState } from './state-timeline.js'
 
 /** How many changes of one breaker are kept. */
@@ -21,6 +22,16 @@ export function knownFrom(
   if (changes.length === 0) return Math.max(since, Date.parse(last_state_change))
   const oldest = Date.parse((changes.at(-1) as WireBreakerChange).timestamp)
   return changes.length < MAX_CHANGES ? Math.max(since, Math.min(begun, oldest)) : oldest
+}
+
+const HOUR_MS = 3_600_000
+
+/** How often a breaker opened in the hour before `now`, as text: `3`, or `3+` if older changes of that hour are not loaded. */
+export function formatTimesOpened(changes: readonly WireBreakerChange[], since: number, now: number): string {
+  const from = now - HOUR_MS
+  const recent = changes.filter(({ timestamp }) => Date.parse(timestamp) >= from)
+  const opened = recent.filter(({ to_state }) => to_state === 'open').length
+  return `${formatCount(opened)}${since > from || recent.length >= MAX_CHANGES ? '+' : ''}`
 }
 
 export const isChange = ({ event_type }: WireEvent): boolean => event_type.startsWith('circuit_breaker_')

@@ -6,7 +6,7 @@ import { formatCount, formatPlural } from '../../format.js'
 import { now } from '../../now.js'
 import { urlFor } from '../../route.js'
 import { confirmReset, confirmTrip } from './actions.js'
-import { knownFrom } from './changes.js'
+import { formatTimesOpened, knownFrom } from './changes.js'
 import { NextProbe } from './next-probe.js'
 import { summarizeSegments, timelineSegments } from './state-timeline.js'
 
@@ -46,12 +46,23 @@ function StateTimeline({ breaker, changes, since, begun }: BreakerRowProps) {
   )
 }
 
+/** How often a breaker opened in the last hour. */
+function TimesOpened({ changes, since }: Pick<BreakerRowProps, 'changes' | 'since'>) {
+  const text = formatTimesOpened(changes, since, now.value)
+  return (
+    <span class="breaker-opened" role="img" aria-label={`opened ${text} times in the last hour`}>
+      {text}
+    </span>
+  )
+}
+
 /** The header of the columns on wide screens. It is hidden from screen readers, because the rows describe themselves. */
 export const BreakerHead = () => (
   <div class="breaker breaker-head" aria-hidden="true">
     <span>State</span>
     <span>Breaker</span>
     <span>Failures</span>
+    <span class="breaker-opened">Times opened, 1 h</span>
     <span>Next probe</span>
     <span>Last 15 min</span>
   </div>
@@ -74,6 +85,7 @@ export function BreakerRow({ breaker, changes, since, begun }: BreakerRowProps) 
             ? 'tripped'
             : `opened after ${formatPlural(failure_count, 'failure', 'failures')}`}
       </span>
+      <TimesOpened changes={changes} since={since} />
       <span class="breaker-next">
         <NextProbe breaker={breaker} />
       </span>

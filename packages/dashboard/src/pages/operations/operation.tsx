@@ -1,5 +1,5 @@
 import { getJson } from '../../api/client.js'
-import type { WireErrorRecord, WireExplanation, WirePage, WireSession } from '../../api/types.js'
+import type { WireErrorGroups, WireExplanation, WirePage, WireSession } from '../../api/types.js'
 import { useQuery } from '../../api/use-query.js'
 import {
   EmptyState,
@@ -11,17 +11,20 @@ import {
   Table,
   Time,
 } from '../../components/basics.js'
+import { Trend } from '../../components/trend.js'
 import { formatCount, formatDuration, formatName, formatPercent } from '../../format.js'
 import { urlFor } from '../../route.js'
 import { rangeFilter } from '../../time-range.js'
 import { loadBreakerStates, OperationBreakers } from './breaker-states.js'
-import { groupErrors, MAX_ERRORS_LOADED } from './error-kinds.js'
 import { Tile } from './tile.js'
 import { TrafficPanel } from './traffic-panel.js'
 import { useTraffic } from './use-traffic.js'
 
 const REFRESH_MS = 10_000
 const MAX_SESSIONS_SHOWN = 10
+
+/** How many error groups are shown, the largest first. */
+const MAX_GROUPS = '20'
 
 /** The page of one operation: its calls, why they fail, and what it depends on. */
 export function OperationPage({ operation }: { operation: string }) {
@@ -71,56 +74,57 @@ export function OperationPage({ operation }: { operation: string }) {
   )
 }
 
-/** The failed attempts of an operation by kind and message. */
+/** The errors of an operation, grouped by kind and message. */
 function ErrorKinds({ operation }: { operation: string }) {
-  const filter = rangeFilter.value
+  const query = { operation, ...rangeFilter.value, limit: MAX_GROUPS }
   const loaded = useQuery(
-    `errors ${operation} ${JSON.stringify(filter)}`,
-    (signal) =>
-      getJson<WirePage<WireErrorRecord>>(
-        '/errors',
-        { operation, ...filter, limit: String(MAX_ERRORS_LOADED) },
-        signal,
-      ),
+    `error groups ${JSON.stringify(query)}`,
+    (signal) => getJson<WireErrorGroups>('/errors/groups', query, signal),
     REFRESH_MS,
   )
   return (
-    <Panel title="Errors by kind" class="wide">
+    <Panel
+      title="Errors by kind"
+      class="wide"
+      actions={<a href={urlFor('/errors', { operation })}>All errors</a>}
+    >
       <QueryView of={loaded}>
-        {({ items, cursor }) =>
+        {({ items, complete, scanned }) =>
           items.length === 0 ? (
-            <EmptyState title="No failed attempts in this time range" />
+            <EmptyState title="No errors in this time range" />
           ) : (
             <>
               <Table
                 label="Errors by kind"
-                head={['Kind', 'Message', numericHead('Attempts'), 'First seen', 'Last seen']}
+                head={['Kind', 'Message', numericHead('Errors'), 'Trend', 'First seen', 'Last seen', 'Last']}
               >
-                {groupErrors(items).map((group) => (
-                  <tr key={`${group.kind} ${group.message}`}>
+                {items.map((group) => (
+                  <tr key={group.group_id}>
                     <th scope="row">{formatName(group.kind)}</th>
                     <td class="long">
-                      {group.sessionId === undefined ? (
-                        group.message
-                      ) : (
-                        <a href={urlFor('/sessions', { id: group.sessionId })}>{group.message}</a>
-                      )}
+                      <a href={urlFor('/errors', { group: group.group_id })}>{group.message}</a>
                     </td>
                     <td class="number">{formatCount(group.count)}</td>
                     <td>
-                      <Time at={group.first} />
+                      <Trend counts={group.trend} />
                     </td>
                     <td>
-                      <Time at={group.last} />
+                      <Time at={group.first_seen} />
+                    </td>
+                    <td>
+                      <Time at={group.last_seen} />
+                    </td>
+                    <td>
+                      {group.session_id !== undefined && (
+                        <a href={urlFor('/sessions', { id: group.session_id })}>Session</a>
+                      )}
                     </td>
                   </tr>
                 ))}
               </Table>
               <p class="hint">
-                {cursor === undefined
-                  ? `${formatCount(items.length)} failed attempts and rejected calls.`
-                  : `The newest ${formatCount(items.length)} failed attempts and rejected calls of this time range.`}{' '}
-                A message links to its last session.
+                Errors are failed attempts and rejected calls.
+                {!complete && ` Only the newest ${formatCount(scanned)} errors are counted.`}
               </p>
             </>
           )

@@ -1,7 +1,8 @@
 import { hasRole } from '../../api/role.js'
 import type { WirePolicy } from '../../api/types.js'
 import { useQuery } from '../../api/use-query.js'
-import { NoValue, numericHead, PageHead, QueryView, StateLabel, Table } from '../../components/basics.js'
+import { NoValue, PageHead, QueryView, StateLabel } from '../../components/basics.js'
+import { type Column, DataTable } from '../../components/data-table.js'
 import { useEvents } from '../../events/event-stream.js'
 import { formatDuration } from '../../format.js'
 import { navigate, route, urlFor } from '../../route.js'
@@ -32,6 +33,56 @@ function formatDeadlines({ attempt_timeout, total_timeout }: WirePolicy): string
   return parts.length === 0 ? undefined : parts.join(', ')
 }
 
+/** A text for the CSV file, where a line cannot break. */
+const toPlainSpaces = <T extends string | undefined>(text: T) => text?.replaceAll('\u00a0', ' ')
+
+const formatBreaker = ({ circuit_breaker, enable_circuit_breaker }: WirePolicy): string | undefined =>
+  circuit_breaker ?? (enable_circuit_breaker ? 'dedicated' : undefined)
+
+const stateOf = ({ enabled, shadow }: WirePolicy) => (enabled ? (shadow ? 'shadow' : 'enabled') : 'disabled')
+
+const COLUMNS: readonly Column<WirePolicy>[] = [
+  {
+    key: 'id',
+    title: 'Policy ID',
+    value: ({ id }) => id,
+    cell: ({ id }) => <a href={urlFor('/policies', { id })}>{id}</a>,
+  },
+  { key: 'name', title: 'Name', value: ({ name }) => name },
+  {
+    key: 'max_attempts',
+    title: 'Max attempts',
+    isNumeric: true,
+    value: ({ max_attempts }) => (max_attempts === 'Infinity' ? Number.POSITIVE_INFINITY : max_attempts),
+    cell: ({ max_attempts }) => (max_attempts === 'Infinity' ? 'unlimited' : max_attempts),
+  },
+  {
+    key: 'delays',
+    title: 'Delays',
+    value: (policy) => toPlainSpaces(formatWaits(policy)),
+    cell: (policy) => <span class="line-long">{formatWaits(policy)}</span>,
+  },
+  { key: 'jitter', title: 'Jitter', value: ({ jitter_type }) => jitter_type },
+  {
+    key: 'timeouts',
+    title: 'Timeouts',
+    value: (policy) => toPlainSpaces(formatDeadlines(policy)),
+    cell: (policy) => <span class="line-long">{formatDeadlines(policy) ?? <NoValue />}</span>,
+  },
+  {
+    key: 'breaker',
+    title: 'Breaker',
+    value: formatBreaker,
+    cell: (policy) => formatBreaker(policy) ?? <NoValue />,
+  },
+  {
+    key: 'state',
+    title: 'State',
+    value: stateOf,
+    cell: (policy) => <StateLabel of={stateOf(policy)} />,
+  },
+]
+
 function PolicyList() {
   const loaded = useQuery('policies', loadPolicies)
   useEvents((events) => {
@@ -48,40 +99,13 @@ function PolicyList() {
       </PageHead>
       <QueryView of={loaded}>
         {(policies) => (
-          <Table
+          <DataTable
             label="Policies"
-            head={[
-              'Policy ID',
-              'Name',
-              numericHead('Max attempts'),
-              'Delays',
-              'Jitter',
-              'Timeouts',
-              'Breaker',
-              'State',
-            ]}
-          >
-            {policies.map((policy) => (
-              <tr key={policy.id}>
-                <th scope="row">
-                  <a href={urlFor('/policies', { id: policy.id })}>{policy.id}</a>
-                </th>
-                <td>{policy.name}</td>
-                <td class="number">
-                  {policy.max_attempts === 'Infinity' ? 'unlimited' : policy.max_attempts}
-                </td>
-                <td class="line-long">{formatWaits(policy)}</td>
-                <td>{policy.jitter_type}</td>
-                <td class="line-long">{formatDeadlines(policy) ?? <NoValue />}</td>
-                <td>
-                  {policy.circuit_breaker ?? (policy.enable_circuit_breaker ? 'dedicated' : <NoValue />)}
-                </td>
-                <td>
-                  <StateLabel of={policy.enabled ? (policy.shadow ? 'shadow' : 'enabled') : 'disabled'} />
-                </td>
-              </tr>
-            ))}
-          </Table>
+            columns={COLUMNS}
+            rows={policies}
+            keyOf={({ id }) => id}
+            csv="policies"
+          />
         )}
       </QueryView>
     </>

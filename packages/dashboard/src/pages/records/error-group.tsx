@@ -3,12 +3,12 @@ import { getJson } from '../../api/client.js'
 import type { WireAudit, WireErrorGroupDetails, WirePage } from '../../api/types.js'
 import { useQuery } from '../../api/use-query.js'
 import { CopyButton, Id, PageHead, Panel, QueryView, Time } from '../../components/basics.js'
+import { Trend } from '../../components/trend.js'
 import { formatCount, formatName } from '../../format.js'
 import { urlFor } from '../../route.js'
 import { rangeFilter } from '../../time-range.js'
 import { AuditTable } from './audit-table.js'
 import { ErrorTable } from './error-table.js'
-import { Trend } from './trend.js'
 
 /** How long before the first error of a group changes of the configuration are shown. */
 const CHANGES_BEFORE_MS = 24 * 3_600_000

@@ -3,10 +3,10 @@ import type { WireErrorGroup, WireErrorGroups } from '../../api/types.js'
 import { useQuery } from '../../api/use-query.js'
 import { EmptyState, QueryView, Time } from '../../components/basics.js'
 import { type Column, DataTable } from '../../components/data-table.js'
+import { Trend } from '../../components/trend.js'
 import { formatCount, formatName, formatPercent, formatPlural } from '../../format.js'
 import { route, urlFor } from '../../route.js'
 import { rangeFilter } from '../../time-range.js'
-import { Trend } from './trend.js'
 
 /** How often the groups are loaded again. */
 const REFRESH_MS = 10_000
