@@ -1,5 +1,6 @@
 import type { EventInput } from '@holdfast/config'
 import type { Clock, StopReason } from 'holdfast'
+import { runOutsideContext } from 'holdfast/internal'
 
 /** The period in which one rejected call of each operation and reason is recorded. */
 const PERIOD_MS = 1000
@@ -37,7 +38,8 @@ export class RejectionLimiter {
       period.count++
       return false
     }
-    const timer = this.clock.setTimer(() => this.end(key), PERIOD_MS)
+    // The event is one of all rejected calls, so its listeners do not run in the context of the first one.
+    const timer = runOutsideContext(() => this.clock.setTimer(() => this.end(key), PERIOD_MS))
     this.periods.set(key, { operation, reason, count: 1, timer })
     return true
   }

@@ -1,5 +1,8 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
 import { prometheus } from '../../src/index.js'
+import { RejectionLimiter } from '../../src/observation/rejection-limiter.js'
 import { start } from '../holdfast/setup.js'
 
 const CONFIG = {
@@ -96,4 +99,18 @@ describe('calls that an open breaker or a full bulkhead rejects', () => {
     expect(items.map(({ originalPayload }) => originalPayload)).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }])
     expect(items.map(({ sessionId }) => typeof sessionId)).toEqual(['string', 'undefined', 'undefined'])
   })
+})
+
+it('the timer of calls_shed is started outside the async context of the rejected call', () => {
+  const storage = new AsyncLocalStorage<string>()
+  const clock = fakeClock()
+  const contexts: (string | undefined)[] = []
+  const setTimer: typeof clock.setTimer = (fn, ms) => {
+    contexts.push(storage.getStore())
+    return clock.setTimer(fn, ms)
+  }
+  const limiter = new RejectionLimiter({ ...clock, setTimer }, () => {})
+  storage.run('request 7', () => limiter.admit('send', 'circuit_open'))
+  limiter.flush()
+  expect(contexts).toEqual([undefined])
 })
