@@ -133,13 +133,15 @@ const callOptionsOf = ({ service, pool, policy, timeout, name }: RequestOptions)
   name,
 })
 
-/** Merges options field by field; `false` replaces all of them. */
+/** Merges options field by field; an undefined field keeps its default, and `false` replaces all of them. */
 function mergeOptions<T extends object>(
   defaults: T | false | undefined,
   options: T | false | undefined,
 ): T | false | undefined {
   if (options === undefined) return defaults
-  return defaults && options ? { ...defaults, ...options } : options
+  if (!defaults || !options) return options
+  const given = Object.entries(options).filter(([, value]) => value !== undefined)
+  return { ...defaults, ...Object.fromEntries(given) }
 }
 
 /** Adds the options of a fetch to those of one request. */

@@ -45,18 +45,24 @@ function isSecretHeader(name: string, value: string, redact: Redact): boolean {
 
 const isRequest = (input: FetchInput): input is Request => typeof input === 'object' && 'clone' in input
 
-/** The URL without credentials, fragment and query parameters with secret names. */
+/** A base that makes a relative URL parseable. A relative URL is completed by the origin of a pool member. */
+const RELATIVE_BASE = new URL('http://relative.invalid')
+
+/** The URL without credentials, fragment and query parameters with secret names. @throws INVALID_OPTIONS */
 function storedUrl(input: FetchInput, redact: Redact): string {
   const address = typeof input === 'string' ? input : isRequest(input) ? input.url : input.href
-  // A relative URL is completed by the origin of a pool member.
-  if (!URL.canParse(address)) return address
-  const url = new URL(address)
+  if (!URL.canParse(address, RELATIVE_BASE))
+    throw new HoldfastError(
+      'INVALID_OPTIONS',
+      'the URL of the request cannot be parsed: pass an absolute URL, or the path of one with a pool',
+    )
+  const url = new URL(address, RELATIVE_BASE)
   url.username = ''
   url.password = ''
   url.hash = ''
   for (const name of new Set(url.searchParams.keys()))
     if (isSecretName(name, redact)) url.searchParams.delete(name)
-  return url.href
+  return url.host === RELATIVE_BASE.host ? url.pathname + url.search : url.href
 }
 
 const isStream = (body: unknown): boolean =>

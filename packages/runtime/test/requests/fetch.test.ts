@@ -159,6 +159,18 @@ describe('hf.createFetch', () => {
     })
   })
 
+  it('keeps an option of the fetch that a request sets to undefined', async () => {
+    const { hf, clock } = await start(CONFIG)
+    const { fetch, sent } = answering(503, () => new Promise(() => {}))
+    const request = hf.createFetch('api', { fetch, retry: { maxAttempts: 1 }, timeout: { attempt: '1s' } })
+    await request(URL_OF_ORDER, { retry: { maxAttempts: undefined } })
+    expect(sent).toHaveLength(1)
+    const call = request(URL_OF_ORDER, { timeout: { attempt: undefined, total: '1m' } })
+    const ended = expect(call).rejects.toMatchObject({ code: 'ATTEMPT_TIMEOUT' })
+    await clock.advance(1000)
+    await ended
+  })
+
   it('aborts the request when the caller aborts, and when the call is cancelled', async () => {
     const { hf } = await start(CONFIG)
     const signals: AbortSignal[] = []
@@ -269,6 +281,22 @@ describe('hf.createFetch with deadLetter', () => {
       body_encoding: 'utf8',
     })
     expect(JSON.stringify(entry)).not.toMatch(/secret|Bearer|1234/)
+  })
+
+  it('stores a relative URL without secret query parameters, and replays it', async () => {
+    const { hf } = await start({
+      ...CONFIG,
+      pools: { shops: { members: [{ id: 'a', url: 'https://a.example' }] } },
+    })
+    const { fetch, sent } = answering(503, 503, 503)
+    const request = hf.createFetch('api', { fetch, pool: 'shops', deadLetter: true })
+    await request('/orders/7?pin=1234&page=2#top', { method: 'DELETE' })
+
+    const [entry] = await deadLettersOf(hf)
+    expect(entry).toMatchObject({ originalPayload: { url: '/orders/7?page=2' } })
+    expect(JSON.stringify(entry?.originalPayload)).not.toContain('1234')
+    await hf.deadLetters.replay(entry?.dlqId ?? '')
+    expect(sent.at(-1)?.url).toBe('https://a.example/orders/7?page=2')
   })
 
   it('stores a request whose attempts end with an error, and rejects with that error', async () => {
