@@ -16,3 +16,13 @@ export function startTimer(fn: () => void, ms: number, unref = false): unknown {
 
 /** Cancels a timer. Does nothing if it has fired. */
 export const clearTimer = (timer: unknown): void => clearTimeout(timer as number)
+
+/** Calls `fn` every `ms` milliseconds. The timer does not keep the process alive, where the platform supports that. */
+export function startInterval(fn: () => void, ms: number): unknown {
+  const timer: unknown = setInterval(fn, ms)
+  ;(timer as { unref?: () => void }).unref?.()
+  return timer
+}
+
+/** Ends a timer of {@link startInterval}. */
+export const clearIntervalTimer = (timer: unknown): void => clearInterval(timer as number)

@@ -1,0 +1,483 @@
+import { EventEmitter } from 'node:events'
+import { guard } from 'holdfast'
+import { clearTimer, random, startInterval, startTimer, wallTime } from '../platform.js'
+import { type CacheTransport, MemoryCache } from './cache.js'
+import { CircuitState } from './circuit-state.js'
+import { createCircuitError, isCircuitError } from './errors.js'
+import type { CoalesceReset, Options, State } from './options.js'
+import { createSemaphore, type Semaphore } from './semaphore.js'
+import { type Bucket, type Count, type Stats, Status, type StatusOptions } from './status.js'
+
+/** The events of a circuit, with the arguments of their listeners. */
+type CircuitEvents<TI extends unknown[], TR> = {
+  halfOpen: [resetTimeout: number]
+  close: []
+  open: []
+  shutdown: []
+  fire: [args: TI]
+  cacheHit: []
+  cacheMiss: []
+  coalesceCacheHit: []
+  coalesceCacheMiss: []
+  reject: [error: Error]
+  timeout: [error: Error, latency: number, args: TI]
+  success: [result: TR, latency: number]
+  semaphoreLocked: [error: Error, latency: number]
+  healthCheckFailed: [error: Error]
+  fallback: [result: unknown, error: Error]
+  failure: [error: Error, latency: number, args: TI]
+}
+
+type Action<TI extends unknown[], TR> = (...args: TI) => TR | PromiseLike<TR>
+type Fallback = (...args: never[]) => unknown
+
+/** The options with the defaults that the constructor adds. */
+type CompleteOptions<TI extends unknown[]> = Options<TI> & {
+  errorFilter: NonNullable<Options<TI>['errorFilter']>
+  cacheGetKey: (...args: TI) => string
+  coalesceResetOn: CoalesceReset[]
+  timeout: number | false
+  resetTimeout: number
+  errorThresholdPercentage: number
+  rollingCountTimeout: number
+  capacity: number
+  cacheTTL: number
+  coalesceTTL: number | false
+}
+
+const MAX_FAILURES_DEPRECATED =
+  'options.maxFailures is deprecated. Please use options.errorThresholdPercentage'
+
+/** The counts that events increment. */
+const COUNT_OF_EVENT = {
+  success: 'successes',
+  failure: 'failures',
+  fallback: 'fallbacks',
+  timeout: 'timeouts',
+  fire: 'fires',
+  reject: 'rejects',
+  cacheHit: 'cacheHits',
+  cacheMiss: 'cacheMisses',
+  coalesceCacheHit: 'coalesceCacheHits',
+  coalesceCacheMiss: 'coalesceCacheMisses',
+  semaphoreLocked: 'semaphoreRejections',
+} as const satisfies Record<string, Count>
+
+/** The deadline of a call comes from the engine. Retries and the breaker are not part of it. */
+const engine = guard({ retry: false, breaker: false })
+
+/** The circuit breaker of opossum: calls its action unless too many calls have failed. */
+export class CircuitBreaker<TI extends unknown[] = unknown[], TR = unknown> extends EventEmitter<
+  CircuitEvents<TI, TR>
+> {
+  options: CompleteOptions<TI>
+  semaphore: Semaphore
+  action: Action<TI, TR>
+  readonly name: string
+  readonly group: string
+  readonly volumeThreshold: number
+  readonly status: Status
+  private readonly circuitState = new CircuitState()
+  private isEnabled = true
+  private isWarmingUp: boolean
+  private isStopped = false
+  private fallbackFunction: Fallback | undefined
+  private lastTimerAt = wallTime()
+  private resetTimer: unknown
+  private warmUpTimer: unknown
+
+  /** Whether a circuit created the error; false for the errors of actions. */
+  static isOurError(error: Error): boolean {
+    return isCircuitError(error)
+  }
+
+  /** Creates statistics for the option `status`. */
+  static newStatus(options: StatusOptions): Status {
+    return new Status(options)
+  }
+
+  constructor(action: Action<TI, TR>, options: Options<TI> = {}) {
+    super()
+    this.options = completeOptions(options)
+    this.semaphore = createSemaphore(this.options.capacity)
+    if (!action)
+      throw new TypeError(
+        'No action provided. Cannot construct a CircuitBreaker without an invocable action.',
+      )
+    if (options.autoRenewAbortController) options.abortController ??= new AbortController()
+    if (options.abortController && typeof options.abortController.abort !== 'function')
+      throw new TypeError('AbortController does not contain `abort()` method')
+
+    this.volumeThreshold = Number.isInteger(options.volumeThreshold) ? (options.volumeThreshold as number) : 0
+    this.isWarmingUp = options.allowWarmUp === true || Boolean(options.state?.warmUp)
+    this.status = createStatus(this.options)
+    this.isEnabled = (options.state ?? options).enabled !== false
+    this.name = options.name || action.name || createName()
+    this.group = options.group || this.name
+    if (this.isWarmingUp)
+      this.warmUpTimer = startTimer(
+        () => {
+          this.isWarmingUp = false
+        },
+        this.options.rollingCountTimeout,
+        true,
+      )
+    this.action = typeof action === 'function' ? action : () => Promise.resolve(action)
+    if (options.maxFailures) console.error(MAX_FAILURES_DEPRECATED)
+    this.listenToItself()
+    if (options.state) this.restore(options.state)
+  }
+
+  /** Opossum counts and changes its state in listeners, so that `removeAllListeners` stops both. */
+  private listenToItself(): void {
+    const events = this as EventEmitter
+    for (const [event, count] of Object.entries(COUNT_OF_EVENT))
+      events.on(event, (_: unknown, latency?: number) => this.status.increment(count, latency))
+    this.on('open', () => this.status.open())
+    this.on('close', () => this.status.close())
+    this.on('open', () => {
+      this.resetTimer = startTimer(() => this.becomeHalfOpen(), this.options.resetTimeout, true)
+    })
+    this.on('success', () => {
+      if (this.halfOpen) this.close()
+    })
+  }
+
+  private restore({ shutdown, closed, halfOpen, lastTimerAt }: Partial<State>): void {
+    if (shutdown) this.shutdown()
+    else if (closed !== false) return
+    else if (halfOpen) this.circuitState.halfOpen()
+    else if (lastTimerAt !== undefined && wallTime() - lastTimerAt > this.options.resetTimeout)
+      this.becomeHalfOpen()
+    else this.open()
+  }
+
+  private becomeHalfOpen(): void {
+    this.circuitState.halfOpen()
+    this.renewAbortController()
+    this.emit('halfOpen', this.options.resetTimeout)
+  }
+
+  private renewAbortController(): void {
+    const { options } = this
+    if (options.autoRenewAbortController && options.abortController?.signal.aborted)
+      options.abortController = new AbortController()
+  }
+
+  /** Closes the circuit. */
+  close(): void {
+    if (this.closed || this.isStopped) return
+    clearTimer(this.resetTimer)
+    this.circuitState.close()
+    this.renewAbortController()
+    this.emit('close')
+  }
+
+  /** Opens the circuit: calls are rejected, or answered by the fallback, until `resetTimeout` has passed. */
+  open(): void {
+    if (this.opened || this.isStopped) return
+    this.circuitState.open()
+    this.lastTimerAt = wallTime()
+    this.emit('open')
+  }
+
+  /** Stops the circuit for good: all further calls are rejected. */
+  shutdown(): void {
+    this.emit('shutdown')
+    this.disable()
+    this.removeAllListeners()
+    clearTimer(this.resetTimer)
+    clearTimer(this.warmUpTimer)
+    this.status.shutdown()
+    this.isStopped = true
+    this.clearCache()
+  }
+
+  get isShutdown(): boolean {
+    return this.isStopped
+  }
+
+  /** Whether the next call is the one that a half-open circuit admits. */
+  get pendingClose(): boolean {
+    return this.circuitState.canProbe
+  }
+
+  get closed(): boolean {
+    return !this.isStopped && this.circuitState.isClosed
+  }
+
+  get opened(): boolean {
+    return !this.isStopped && this.circuitState.isOpen
+  }
+
+  get halfOpen(): boolean {
+    return !this.isStopped && this.circuitState.isHalfOpen
+  }
+
+  /** The statistics of the current window. */
+  get stats(): Stats {
+    return this.status.stats
+  }
+
+  get enabled(): boolean {
+    return this.isEnabled
+  }
+
+  get warmUp(): boolean {
+    return this.isWarmingUp
+  }
+
+  /** The state and the statistics, for the options `state` and `status`. */
+  toJSON(): { state: State; status: Stats } {
+    return {
+      state: {
+        name: this.name,
+        enabled: this.enabled,
+        closed: this.closed,
+        open: this.opened,
+        halfOpen: this.halfOpen,
+        warmUp: this.warmUp,
+        shutdown: this.isShutdown,
+        lastTimerAt: this.lastTimerAt,
+      },
+      status: this.status.stats,
+    }
+  }
+
+  /** Sets the function, or the circuit, whose result replaces an error. It gets the arguments and the error. */
+  fallback(func: Fallback | CircuitBreaker<TI, TR>): this {
+    this.fallbackFunction = func instanceof CircuitBreaker ? (...args: TI) => func.fire(...args) : func
+    return this
+  }
+
+  /** Calls the action with these arguments. */
+  fire(...args: TI): Promise<TR> {
+    return this.call(this.action, ...args)
+  }
+
+  /** Calls the action with `context` as `this`. */
+  call(context: unknown, ...args: TI): Promise<TR> {
+    if (this.isStopped)
+      return Promise.reject(createCircuitError('The circuit has been shutdown.', 'ESHUTDOWN'))
+    this.emit('fire', args)
+    if (!this.isEnabled) return toPromise(this.action.apply(context, args))
+
+    const { options } = this
+    const key = options.cache || options.coalesce ? options.cacheGetKey.apply(this, args) : ''
+    if (options.cache) {
+      const cached = options.cacheTransport?.get(key)
+      this.emit(cached ? 'cacheHit' : 'cacheMiss')
+      if (cached) return cached as Promise<TR>
+    }
+    if (options.coalesce) {
+      const running = options.coalesceCache?.get(key)
+      this.emit(running ? 'coalesceCacheHit' : 'coalesceCacheMiss')
+      if (running) return running as Promise<TR>
+    }
+    if (!this.circuitState.admit()) {
+      const error = createCircuitError('Breaker is open', 'EOPENBREAKER')
+      this.emit('reject', error)
+      return this.runFallback(error, args) ?? Promise.reject(error)
+    }
+
+    const call = this.run(context, args, key)
+    options.coalesceCache?.set(key, call, expiry(options.coalesceTTL))
+    return call
+  }
+
+  /** Runs the action under the limits of capacity and time. */
+  private run(context: unknown, args: TI, key: string): Promise<TR> {
+    const startedAt = wallTime()
+    const latency = () => wallTime() - startedAt
+    const { options } = this
+    return new Promise((resolve, reject) => {
+      const fail = (error: Error) => this.handleError(error, args, latency(), resolve, reject)
+      if (!this.semaphore.test()) {
+        const error = createCircuitError('Semaphore locked', 'ESEMLOCKED')
+        this.emit('semaphoreLocked', error, latency())
+        fail(error)
+        this.resetCoalesce(key)
+        return
+      }
+
+      let action: PromiseLike<TR> | undefined
+      let isSettled = false
+      const { timeout } = options
+      engine
+        .run(
+          async () => {
+            try {
+              action = toPromise(this.action.apply(context, args))
+              return await action
+            } finally {
+              isSettled = true
+            }
+          },
+          { timeout: timeout ? { attempt: Math.max(1, timeout) } : false },
+        )
+        .then((result) => {
+          this.emit('success', result, latency())
+          this.resetCoalesce(key, 'success')
+          this.semaphore.release()
+          resolve(result)
+          if (options.cache) options.cacheTransport?.set(key, action, expiry(options.cacheTTL))
+        })
+        .catch((error: Error) => {
+          this.semaphore.release()
+          if (isSettled) {
+            fail(error)
+            this.resetCoalesce(key, 'error')
+            return
+          }
+          const timeoutError = createCircuitError(`Timed out after ${timeout}ms`, 'ETIMEDOUT')
+          this.emit('timeout', timeoutError, latency(), args)
+          fail(timeoutError)
+          this.resetCoalesce(key, 'timeout')
+          options.abortController?.abort()
+        })
+    })
+  }
+
+  private handleError(
+    error: Error,
+    args: TI,
+    latency: number,
+    resolve: (value: PromiseLike<TR>) => void,
+    reject: (error: Error) => void,
+  ): void {
+    if (this.options.errorFilter(error as Error & Record<string, unknown>, ...args)) {
+      // A filtered error counts as a success; opossum passes it to the listeners in place of a result.
+      this.emit('success', error as TR & Error, latency)
+      reject(error)
+      return
+    }
+    this.emit('failure', error, latency, args)
+    this.openIfFailing()
+    const fallback = this.runFallback(error, args)
+    if (fallback) resolve(fallback)
+    else reject(error)
+  }
+
+  private openIfFailing(): void {
+    if (this.warmUp) return
+    const { fires, failures } = this.stats
+    if (fires < this.volumeThreshold && !this.halfOpen) return
+    if (this.halfOpen || (failures / fires) * 100 > this.options.errorThresholdPercentage) this.open()
+  }
+
+  private runFallback(error: Error, args: TI): Promise<TR> | undefined {
+    const { fallbackFunction } = this
+    if (!fallbackFunction) return undefined
+    try {
+      const result = fallbackFunction.apply(fallbackFunction, [...args, error] as never[])
+      this.emit('fallback', result, error)
+      return Promise.resolve(result as TR)
+    } catch (thrown) {
+      return Promise.reject(thrown)
+    }
+  }
+
+  private resetCoalesce(key: string, event?: CoalesceReset): void {
+    if (event === undefined || this.options.coalesceResetOn.includes(event))
+      this.options.coalesceCache?.delete(key)
+  }
+
+  /** Clears the cached results and the shared calls. */
+  clearCache(): void {
+    if (this.options.cache) this.options.cacheTransport?.flush()
+    this.options.coalesceCache?.flush()
+  }
+
+  /**
+   * Calls `func` now and periodically, with the circuit as `this`. The circuit opens when its promise rejects.
+   *
+   * @param interval - milliseconds between two calls, 5000 by default
+   */
+  healthCheck(func: () => Promise<unknown>, interval?: number): void {
+    const ms = interval || 5000
+    if (typeof func !== 'function') throw new TypeError('Health check function must be a function')
+    if (Number.isNaN(Number(ms))) throw new TypeError('Health check interval must be a number')
+    const check = () => {
+      func.apply(this).catch((error: Error) => {
+        this.emit('healthCheckFailed', error)
+        this.open()
+      })
+    }
+    startInterval(check, ms)
+    check()
+  }
+
+  /** Enables the circuit. */
+  enable(): void {
+    this.isEnabled = true
+    this.status.startListeneningForRotateEvent()
+  }
+
+  /** Disables the circuit: calls run without limits and without the fallback. */
+  disable(): void {
+    this.isEnabled = false
+    this.status.removeRotateBucketControllerListener()
+  }
+
+  /** The signal of the option `abortController`. */
+  getSignal(): AbortSignal | undefined {
+    return this.options.abortController?.signal
+  }
+
+  /** The option `abortController`, which `autoRenewAbortController` can have replaced. */
+  getAbortController(): AbortController | undefined {
+    return this.options.abortController
+  }
+}
+
+/** The types of opossum, under the names that its declarations have. */
+export declare namespace CircuitBreaker {
+  export type { Bucket, CacheTransport, Options, State, Stats, Status, StatusOptions }
+}
+
+const RESET_EVENTS: readonly string[] = ['error', 'success', 'timeout']
+
+/** Adds the defaults to the object of the caller, as opossum does. */
+function completeOptions<TI extends unknown[]>(options: Options<TI>): CompleteOptions<TI> {
+  options.timeout ??= 10_000
+  options.resetTimeout ??= 30_000
+  options.errorThresholdPercentage ??= 50
+  options.rollingCountTimeout ??= 10_000
+  options.rollingCountBuckets ??= 10
+  options.rollingPercentilesEnabled = options.rollingPercentilesEnabled !== false
+  options.capacity = Number.isInteger(options.capacity) ? options.capacity : Number.MAX_SAFE_INTEGER
+  options.errorFilter ||= () => false
+  options.cacheTTL ??= 0
+  options.cacheGetKey ??= (...args) => JSON.stringify(args)
+  options.enableSnapshots = options.enableSnapshots !== false
+  options.coalesce = Boolean(options.coalesce)
+  options.coalesceTTL ??= options.timeout
+  options.coalesceResetOn = options.coalesceResetOn?.filter((event) => RESET_EVENTS.includes(event)) ?? []
+  if (options.cache) {
+    options.cacheTransport ??= new MemoryCache(options.cacheSize)
+    const { get, set, flush } = Object(options.cacheTransport) as Partial<CacheTransport>
+    if (!get || !set || !flush)
+      throw new TypeError('options.cacheTransport should be an object with `get`, `set` and `flush` methods')
+  }
+  if (options.coalesce) options.coalesceCache = new MemoryCache(options.coalesceSize)
+  return options as CompleteOptions<TI>
+}
+
+function createStatus({ status, ...options }: Pick<Options, 'status'> & StatusOptions): Status {
+  if (!status) return new Status(options)
+  return status instanceof Status ? status : new Status({ stats: status })
+}
+
+const expiry = (ttl: number | false): number => (ttl && ttl > 0 ? wallTime() + ttl : 0)
+
+const toPromise = <T>(result: T | PromiseLike<T>): Promise<T> =>
+  typeof (result as PromiseLike<T> | undefined)?.then === 'function'
+    ? (result as Promise<T>)
+    : Promise.resolve(result)
+
+// cspell:ignore yxxx
+const createName = (): string =>
+  'xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx'.replaceAll(/[xy]/g, (letter) => {
+    const digit = Math.floor(random() * 16)
+    return (letter === 'x' ? digit : (digit & 3) | 8).toString(16)
+  })
