@@ -46,7 +46,11 @@ export function buildApp(hf: HoldfastLike, options: AppOptions = {}, local: Call
   const api: App = new OpenAPIHono<Env>()
   const app: App = new OpenAPIHono<Env>()
   const feed = new EventFeed(hf, { clock, heartbeat: settings.heartbeat, buffer: settings.readerBuffer })
-  const jobs = new JobRegistry(clock)
+  const formatError = (error: unknown): string =>
+    redactText(error instanceof Error ? (error.stack ?? error.message) : String(error))
+  const jobs = new JobRegistry(clock, (error, jobId) =>
+    logger.error({ jobId, error: formatError(error) }, 'unexpected error in a job'),
+  )
   const ending = new AbortController()
   // Each request in flight adds a listener and removes it when it ends.
   setMaxListeners(0, ending.signal)
@@ -58,13 +62,7 @@ export function buildApp(hf: HoldfastLike, options: AppOptions = {}, local: Call
   const answerError = createErrorHandler({
     redact: redactText,
     log: (error, requestId) =>
-      logger.error(
-        {
-          requestId,
-          error: redactText(error instanceof Error ? (error.stack ?? error.message) : String(error)),
-        },
-        'unexpected error while handling a request',
-      ),
+      logger.error({ requestId, error: formatError(error) }, 'unexpected error while handling a request'),
   })
   app.onError((error, c) => answerError(error, c))
   app.use(createSecurityHeaders())

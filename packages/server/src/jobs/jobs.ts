@@ -1,5 +1,6 @@
 import type { SkippedEntries } from '@holdfast/runtime'
 import { type Clock, isHoldfastError } from 'holdfast'
+import { redactText } from '../http/redact.js'
 
 /** How many jobs are kept. */
 const MAX_JOBS = 100
@@ -42,10 +43,12 @@ const NO_COUNTS: ReplayCounts = Object.freeze({ succeeded: 0, failed: 0, skipped
 export class JobRegistry {
   private readonly jobs = new Map<string, { job: BatchJob; stop: AbortController; done: Promise<void> }>()
   private readonly clock: Clock
+  private readonly logUnexpected: (error: unknown, jobId: string) => void
   private count = 0
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, logUnexpected: (error: unknown, jobId: string) => void) {
     this.clock = clock
+    this.logUnexpected = logUnexpected
   }
 
   start(total: number, work: JobWork): BatchJob {
@@ -88,8 +91,12 @@ export class JobRegistry {
       job.status = signal.aborted ? 'cancelled' : 'succeeded'
     } catch (error) {
       job.status = signal.aborted ? 'cancelled' : 'failed'
-      if (!signal.aborted)
-        job.message = isHoldfastError(error) ? error.message : 'unexpected error; see the log of the server'
+      if (isHoldfastError(error)) {
+        if (!signal.aborted) job.message = redactText(error.message)
+      } else {
+        if (!signal.aborted) job.message = 'unexpected error; see the log of the server'
+        this.logUnexpected(error, job.id)
+      }
     }
     job.endedAt = new Date(this.clock.wall())
   }

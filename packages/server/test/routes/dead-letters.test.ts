@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest'
+import { HoldfastError } from 'holdfast'
+import { describe, expect, test, vi } from 'vitest'
 import { type Fixture, failCall, open } from '../fixture.js'
 
 const PATH = '/api/v1/dead-letters'
@@ -230,6 +231,27 @@ describe('a batch', () => {
     await ask('POST', `/api/v1/jobs/${body.job_id}/cancel`)
     expect(await ended(fixture, `/api/v1/jobs/${body.job_id}`)).toMatchObject({ status: 'cancelled' })
     expect(calls).toBeLessThan(5)
+  })
+
+  test.each([
+    ['an unexpected one', new TypeError('cannot read http://ann:hunter2@db'), 1, /see the log of the server/],
+    [
+      'one of the runtime',
+      new HoldfastError('STORE_UNAVAILABLE', 'no answer of http://ann:hunter2@db'),
+      0,
+      /no answer/,
+    ],
+  ])('that ends with this error reports it without secrets: %s', async (_, error, logged, message) => {
+    const lines: object[] = []
+    const fixture = await open({ logger: { error: (fields, text) => void lines.push({ ...fields, text }) } })
+    vi.spyOn(fixture.hf.deadLetters, 'replayBatch').mockRejectedValueOnce(error)
+    const { body } = await fixture.ask('POST', `${PATH}/replay`)
+    const job = await ended(fixture, `/api/v1/jobs/${body.job_id}`)
+    expect(job).toMatchObject({ status: 'failed', message: expect.stringMatching(message) })
+    expect(lines).toHaveLength(logged)
+    if (logged > 0)
+      expect(lines[0]).toMatchObject({ jobId: body.job_id, error: expect.stringContaining('TypeError') })
+    expect(JSON.stringify([job, lines])).not.toContain('hunter2')
   })
 
   test('takes no body, and no nonsense', async () => {
