@@ -108,7 +108,8 @@ export class ReplayExecutor {
     patient: boolean,
   ): Promise<Replayed> {
     const leased = await this.ensureLease(input, owner)
-    if (leased === undefined) return { record: () => this.onLeaseLost(input) }
+    if (leased === undefined)
+      return { record: () => this.onLeaseLost(this.payloadCipher.decryptForList(input)) }
     let entry: DeadLetter
     try {
       entry = this.payloadCipher.decryptEntry(leased)
@@ -185,14 +186,9 @@ export class ReplayExecutor {
     return { end: 'late', entry: this.publicView(current, entry) }
   }
 
-  /** The stored entry with the payloads that were decrypted before. */
+  /** The stored entry with decrypted payloads. They can have been edited after the lease had ended. */
   private publicView(settled: DeadLetter | undefined, entry: DeadLetter): DeadLetter {
-    const { originalPayload, editedPayload } = entry
-    return {
-      ...(settled ?? entry),
-      originalPayload,
-      ...(editedPayload == null ? {} : { editedPayload }),
-    }
+    return settled === undefined ? entry : this.payloadCipher.decryptForList(settled)
   }
 
   private settleEntry(

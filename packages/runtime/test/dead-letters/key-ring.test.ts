@@ -46,6 +46,21 @@ describe.each(STORES)('encrypted payloads in %s', (kind) => {
     expect(await queue.rotate()).toEqual({ rewritten: 0, unreadable: [plain.dlqId, old.dlqId] })
   })
 
+  it('that were edited after a lease had ended are decrypted in the result of the replay', async () => {
+    const store = await freshStore(kind)
+    const { queue, enqueue, clock } = await setup({ store, options: { encryptionKey: OLD } })
+    const { dlqId } = await enqueue('late', { payload: { amount: 1 } })
+    const sealed = new KeyRing(OLD).encrypt({ amount: 2 }, dlqId)
+    queue.handle('write', async () => {
+      await store.deadLetters.edit(dlqId, sealed, new Date(clock.wall() + 86_400_000))
+    })
+    expect(await queue.replay(dlqId)).toMatchObject({
+      status: 'completed',
+      originalPayload: { amount: 1 },
+      editedPayload: { amount: 2 },
+    })
+  })
+
   it('that were edited while a rotation reads the entries are not replaced by the earlier ones', async () => {
     const store = await freshStore(kind)
     const { queue, enqueue, live } = await setup({ store, options: { encryptionKey: OLD } })
