@@ -11,6 +11,9 @@ import { createLeasedError, createNotFoundError } from './replay-one.js'
 /** How many changed fields an audit record names. */
 const MAX_NAMED_FIELDS = 20
 
+/** How many characters of the name of a field an audit record contains. */
+const MAX_NAME_LENGTH = 100
+
 interface EditParts {
   readonly runtime: RuntimeContext
   readonly payloadCipher: PayloadCipher
@@ -28,6 +31,7 @@ function changedFields(before: unknown, after: unknown): string[] {
   return [...new Set([...Object.keys(before), ...Object.keys(after)])]
     .filter((name) => !isSamePayload(before[name], after[name]))
     .slice(0, MAX_NAMED_FIELDS)
+    .map((name) => (name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name))
 }
 
 /** Replaces the payload that replays use. The original payload stays; an edit that restores it removes the edited payload. */

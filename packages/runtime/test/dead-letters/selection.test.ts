@@ -177,6 +177,13 @@ describe('a selection of dead letters', () => {
     expect((await queue.get(dlqId))?.editedPayload ?? null).toBeNull()
   })
 
+  it('names the changed fields of an edit in the audit record, with a limit of their length', async () => {
+    const { queue, enqueue, audits } = await setup()
+    const { dlqId } = await enqueue('mail', { payload: { customer: 'acme' } })
+    await queue.edit(dlqId, { customer: 'acme', ['x'.repeat(1000)]: 1 })
+    expect(audits.at(-1)?.change).toEqual({ after: { fields: [`${'x'.repeat(100)}…`] } })
+  })
+
   it('rejects an edit that cannot be stored, of an unknown entry, and during a replay', async () => {
     const { queue, enqueue } = await setup({ options: { maxPayload: 100 } })
     const { dlqId } = await enqueue('mail')
