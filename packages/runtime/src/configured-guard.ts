@@ -2,16 +2,11 @@ import type { Attempt, CircuitBreaker, Executed, Guard, GuardEvent, RunOptions }
 import { formatInstance, INSPECT, type Inspect } from 'holdfast/internal'
 import type { CallOptions, Run } from './api-types.js'
 import { checkFunction, isAbsent } from './call-options.js'
+import { withSession } from './session-call.js'
 
 /** The parts of a guard that follows the configuration. */
 export interface ConfiguredGuardParts {
   run: Run
-  /** Runs a call like `run`, and resolves to its value and its session. */
-  execute<T>(
-    operation: string,
-    fn: (attempt: Attempt) => T | PromiseLike<T>,
-    options?: CallOptions,
-  ): Promise<Executed<T>>
   breaker(): CircuitBreaker | undefined
   /** Adds a listener for the events of the operation's calls. */
   on(listener: (event: GuardEvent) => void): () => void
@@ -44,7 +39,8 @@ export class ConfiguredGuard implements Guard {
   }
 
   execute<T>(fn: (attempt: Attempt) => T | PromiseLike<T>, options?: RunOptions): Promise<Executed<T>> {
-    return this.parts.execute(this.name, fn, this.mergeOptions(options))
+    const call: Promise<unknown> = this.parts.run(this.name, fn, withSession(this.mergeOptions(options)))
+    return call as Promise<Executed<T>>
   }
 
   wrap<This, Args extends unknown[], R>(

@@ -2,7 +2,6 @@ import type { CallConfiguration } from '@holdfast/config'
 import {
   type Attempt,
   type BreakerEvent,
-  type Executed,
   type Guard,
   type GuardEvent,
   type GuardOptions,
@@ -15,6 +14,7 @@ import { ConfiguredGuard } from '../configured-guard.js'
 import type { CallObservers } from '../observation/call-observers.js'
 import type { PoolManager } from '../pools/pool-manager.js'
 import { requestOf } from '../request-call.js'
+import { hasSession } from '../session-call.js'
 import type { CompiledOperation } from './compiled-operation.js'
 import { PassthroughCall, TrackedFirstAttempt } from './first-attempt.js'
 import { compileGuardOptions } from './guard-options.js'
@@ -75,6 +75,7 @@ export class CallLauncher {
       const callOptions = parseCall(fn, options)
       const compiled = this.operationFor(operation, callOptions)
       const request = requestOf(callOptions)
+      if (hasSession(callOptions)) return this.startWithSession(compiled, fn, callOptions)
       return request === undefined || !compiled.isEnabled
         ? this.start(compiled, fn, callOptions)
         : this.start({ ...compiled, guard: request.guard, canSkipTracking: false }, fn, callOptions)
@@ -83,30 +84,18 @@ export class CallLauncher {
     }
   }
 
-  /** Starts a call of an operation that resolves to its value and its session. Options that are not valid reject it. */
-  execute<T>(
-    operation: string,
-    fn: (attempt: Attempt) => T | PromiseLike<T>,
-    options?: CallOptions,
-  ): Promise<Executed<T>> {
-    try {
-      const callOptions = parseCall(fn, options)
-      return this.startWithSession(this.operationFor(operation, callOptions), fn, callOptions)
-    } catch (error) {
-      return Promise.reject(error)
-    }
-  }
-
-  private startWithSession<T>(
+  /** Starts a call whose options are marked: `R` is its value and its session. */
+  private startWithSession<R>(
     operation: CompiledOperation,
-    fn: (attempt: Attempt) => T | PromiseLike<T>,
+    fn: (attempt: Attempt) => unknown,
     options: CallOptions<unknown> | undefined,
-  ): Promise<Executed<T>> {
+  ): Promise<R> {
     const rejection = this.rejectionOf(operation, options)
     if (rejection !== undefined) return Promise.reject(rejection)
-    return operation.isEnabled
+    const call: Promise<unknown> = operation.isEnabled
       ? new RuntimeCall(this.parts.observers, operation, fn, options).startWithSession()
       : executeDirectly(operation.guard, () => this.start(operation, fn, options))
+    return call as Promise<R>
   }
 
   /** The reason to reject a call before it starts, if there is one. */
@@ -152,7 +141,6 @@ export class CallLauncher {
       operation,
       {
         run,
-        execute: (name, fn, input) => this.execute(name, fn, input),
         breaker: () => this.operationFor(operation, options).initialPolicy.breaker,
         on: (listener) => guardEvents.on(options?.name ?? operation, listener),
       },
@@ -168,8 +156,12 @@ export class CallLauncher {
     return new ConfiguredGuard(
       name,
       {
-        run: async (_, fn, input) => this.start(operation, fn, parseCall(fn, input)),
-        execute: async (_, fn, input) => this.startWithSession(operation, fn, parseCall(fn, input)),
+        run: async (_, fn, input) => {
+          const parsed = parseCall(fn, input)
+          return hasSession(parsed)
+            ? this.startWithSession(operation, fn, parsed)
+            : this.start(operation, fn, parsed)
+        },
         breaker: () => operation.breaker,
         on: (listener) => guardEvents.on(name, listener),
       },

@@ -177,10 +177,12 @@ export async function connectOpenTelemetry(
   hf.run = traceCalls(api, plain)
   hf.guardFor = (name, options) => {
     const guard = guardFor.call(hf, name, options)
-    const inner = guard.run.bind(guard)
-    const through = traceCalls(api, ((_: string, fn: never, input: never) =>
-      inner(fn, input)) as unknown as RunFunction)
-    guard.run = ((fn: never, input: never) => through(name, fn, input)) as typeof guard.run
+    for (const method of ['run', 'execute'] as const) {
+      const inner = guard[method].bind(guard) as (fn: never, input: never) => Promise<unknown>
+      const through = traceCalls(api, ((_: string, fn: never, input: never) =>
+        inner(fn, input)) as unknown as RunFunction)
+      guard[method] = ((fn: never, input: never) => through(name, fn, input)) as never
+    }
     return guard
   }
   const stop = observeMetrics(api, hf)

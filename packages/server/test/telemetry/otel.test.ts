@@ -73,6 +73,18 @@ describe('OpenTelemetry', () => {
     expect(second?.status.code).toBe(api.SpanStatusCode.UNSET)
   })
 
+  it('creates a span for calls of execute, which keep their session', async () => {
+    const { session } = await hf.guard('quick').execute(flaky(1))
+    expect(session.attempts).toHaveLength(2)
+    await hf.guardFor('Shop/save', { retry: false }).execute(() => 'saved')
+    expect(
+      spans.getFinishedSpans().map(({ name, attributes }) => [name, attributes['holdfast.attempts']]),
+    ).toEqual([
+      ['quick', 2],
+      ['Shop/save', 1],
+    ])
+  })
+
   it('records the error of a failed call with secrets redacted', async () => {
     await hf.run('quick', flaky(9)).catch(() => {})
     const [span] = spans.getFinishedSpans()
