@@ -64,6 +64,8 @@ describe('the changes of breakers', () => {
     expect(formatTimesOpened(changes, 0, now)).toBe('2')
     expect(formatTimesOpened(changes, 1600, now)).toBe('2+')
     expect(formatTimesOpened([], 0, now)).toBe('0')
+    // The event of the second opening is a millisecond later than its record.
+    expect(formatTimesOpened([change('a', 4001, 'half_open', 'open'), ...changes], 0, now)).toBe('2')
   })
 
   it('have a time from which all of them are known', () => {

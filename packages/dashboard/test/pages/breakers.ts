@@ -67,11 +67,15 @@ inBrowser('the breakers page', () => {
         .waitFor()
     await opened('service:gemini', 1)
     await opened('service:postgres', 0)
-    for (const reason of ['first', 'second']) {
-      await house.hf.breakers.trip('service:postgres', { by: 'ops', reason })
-      await house.hf.breakers.reset('service:postgres', { by: 'ops', reason })
+    for (const times of [1, 2]) {
+      await house.hf.breakers.trip('service:postgres', { by: 'ops' })
+      await opened('service:postgres', times)
+      await house.hf.breakers.reset('service:postgres', { by: 'ops' })
+      await page
+        .locator('.breaker', { hasText: 'service:postgres' })
+        .locator('.state', { hasText: 'closed' })
+        .waitFor()
     }
-    await opened('service:postgres', 2)
   })
 
   it('keeps the order of the rows under the pointer', async () => {

@@ -26,11 +26,16 @@ export function knownFrom(
 
 const HOUR_MS = 3_600_000
 
-/** How often a breaker opened in the hour before `now`, as text: `3`, or `3+` if older changes of that hour are not loaded. */
+/**
+ * How often a breaker opened in the hour before `now`, as text: `3`, or `3+` if older changes of that hour are not loaded. The
+ * event of a change can be a millisecond later than its record, so two changes to open in succession are one opening.
+ */
 export function formatTimesOpened(changes: readonly WireBreakerChange[], since: number, now: number): string {
   const from = now - HOUR_MS
   const recent = changes.filter(({ timestamp }) => Date.parse(timestamp) >= from)
-  const opened = recent.filter(({ to_state }) => to_state === 'open').length
+  const opened = recent.filter(
+    ({ to_state }, index) => to_state === 'open' && recent[index + 1]?.to_state !== 'open',
+  ).length
   return `${formatCount(opened)}${since > from || recent.length >= MAX_CHANGES ? '+' : ''}`
 }
 

@@ -49,8 +49,9 @@ function StateTimeline({ breaker, changes, since, begun }: BreakerRowProps) {
 /** How often a breaker opened in the last hour. */
 function TimesOpened({ changes, since }: Pick<BreakerRowProps, 'changes' | 'since'>) {
   const text = formatTimesOpened(changes, since, now.value)
+  const label = `opened ${text} times in the last hour`
   return (
-    <span class="breaker-opened" role="img" aria-label={`opened ${text} times in the last hour`}>
+    <span class="breaker-opened" role="img" aria-label={label} title={label}>
       {text}
     </span>
   )
@@ -62,7 +63,9 @@ export const BreakerHead = () => (
     <span>State</span>
     <span>Breaker</span>
     <span>Failures</span>
-    <span class="breaker-opened">Times opened, 1 h</span>
+    <span class="breaker-opened" title="in the last hour">
+      Times opened
+    </span>
     <span>Next probe</span>
     <span>Last 15 min</span>
   </div>
