@@ -60,14 +60,15 @@ await hf.policies.put({ id: 'fetch', maxAttempts: 5 }, { by: 'ann', reason: 'the
 for (const id of ['ams-1', 'fra-2', 'lhr-3', 'iad-4', 'gru-7'])
   await hf.breakers.reset(`pool:proxies:${id}`, { by: 'ops', reason: 'the network is back' })
 await hf.breakers.trip('service:postgres', { by: 'ops', reason: 'moving the database' })
+await sleep(200)
 await hf.breakers.reset('service:postgres', { by: 'ops', reason: 'moved' })
 await hf.deadLetters.replayBatch({ operation: 'notion_write', limit: 2, by: 'ann' })
 await house.call('fetch', 3)
 const [session] = (await hf.sessions.list({ operation: 'fetch' })).items
 const [letter] = (await hf.deadLetters.list({ operation: 'notion_write', status: 'pending' })).items
-const { token } = await createToken(hf, { name: 'ann', role: 'admin' })
-await createToken(hf, { name: 'on-call', role: 'operator' })
-await createToken(hf, { name: 'status-page', role: 'viewer' })
+const { token } = await createToken(hf, { name: 'ann', role: 'admin', by: 'ops' })
+await createToken(hf, { name: 'on-call', role: 'operator', by: 'ann' })
+await createToken(hf, { name: 'status-page', role: 'viewer', by: 'ann' })
 
 /** The addresses of views that depend on the records. */
 const itemPaths = /** @type {Record<string, string>} */ ({
