@@ -45,7 +45,7 @@ const tablesOf = (document: string, heading: string): string => {
 
 describe.each([
   ['ARCHITECTURE.md', 'Where to make a change'],
-  ['CONTRIBUTING.md', 'Adding a policy to the engine'],
+  ['CONTRIBUTING.md', 'Adding a strategy to the engine'],
 ])('the table of %s, %s', (document, heading) => {
   const named = [...tablesOf(document, heading).matchAll(/`([\w./-]+)`/g)].map(([, word]) => word as string)
   const paths = named.filter((word) => word.includes('/'))
