@@ -56,6 +56,8 @@ export default defineConfig({
           name: 'each',
           include: ['packages/*/test/**/*.test.ts', 'scripts/test/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: [
+            // Projects of their own: scripts/check-projects.mjs runs them.
+            'test/projects/**',
             `packages/{${together.join(',')}}/test/!({http,undici})/**`,
             `packages/{${together.join(',')}}/test/*.test.ts`,
           ],

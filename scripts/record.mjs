@@ -15,7 +15,7 @@ const VIEWS = /** @type {const} */ ([
   ['operations', '/operations', 'gmail_fetch'],
   ['operation', '/operations?id=notion_write', 'Recent failed sessions'],
   ['breakers', '/breakers', 'service:gemini'],
-  ['breaker', '/breakers?id=service%3Agemini', 'Why it opened'],
+  ['breaker', `/breakers?id=${encodeURIComponent('service:gemini')}`, 'Why it opened'],
   ['pools', '/pools', 'ams-1'],
   ['policies', '/policies', 'gmail_fetch'],
   ['policy', '/policies?id=fetch', 'from the policy in the file'],

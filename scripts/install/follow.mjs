@@ -73,10 +73,25 @@ export async function follow(file, text, { folder, env }) {
     }
   } finally {
     for (const child of running) {
+      if (child.exitCode !== null || child.signalCode !== null) continue
       const ended = new Promise((resolve) => child.once('exit', resolve))
-      process.kill(-(/** @type {number} */ (child.pid)), 'SIGTERM')
+      signalGroup(child, 'SIGTERM')
       await ended
     }
+  }
+}
+
+/**
+ * Sends a signal to all processes of a command. They can have ended before this process was notified.
+ *
+ * @param {import('node:child_process').ChildProcess} child
+ * @param {NodeJS.Signals} signal
+ */
+function signalGroup({ pid }, signal) {
+  try {
+    process.kill(-(/** @type {number} */ (pid)), signal)
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ESRCH') throw error
   }
 }
 
@@ -111,7 +126,7 @@ async function runCommand({ command, output: expected }, where, cwd, env) {
   const closed = new Promise((resolve) => child.once('close', resolve))
   const result = await Promise.race([closed, printed, after(LIMIT_MS)])
   if (result === 'late') {
-    process.kill(-(/** @type {number} */ (child.pid)), 'SIGKILL')
+    signalGroup(child, 'SIGKILL')
     throw fail(`did not end within ${LIMIT_MS / 1000} s`)
   }
   await Promise.race([exited, after(EXIT_GRACE_MS)])

@@ -44,8 +44,12 @@ import { NO_DOC, parseDocComment } from './doc-comment.mjs'
 
 /** @typedef {{ id: string, about: string, exports: Export[] }} Entry */
 
-/** Entries that are not part of the public API: parts for other Holdfast packages, and code that workers run. */
-const isPrivate = (/** @type {string} */ id) => /\/(internal|worker)$/.test(id)
+/**
+ * Entries without a page: parts for other Holdfast packages, code that workers run, and the API of other libraries, which their
+ * own documentation describes.
+ */
+const isPrivate = (/** @type {string} */ id) =>
+  /\/(internal|worker)$/.test(id) || id.startsWith('@holdfast/compat/')
 
 /** Packages in the order of their imports, so that the first one that exports a symbol declares it. */
 const ORDER = ['holdfast', 'records', 'store', 'config', 'fleet', 'runtime', 'proxy', 'server']

@@ -66,7 +66,7 @@ class Good {
 
   @ft.Fallback({ fallbackMethod: 'inferred' })
   async inferring() {
-    return [await this.inferred()].flat()
+    return this.inferred()
   }
 
   inferred() {

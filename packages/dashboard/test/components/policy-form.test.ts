@@ -28,7 +28,7 @@ describe('the form of a policy', () => {
         ? Object.keys(object.shape as object).map((key) => `${name}.${key}`)
         : [name]
     })
-    expect(named.filter((name) => name.includes('.'))).toHaveLength(8)
+    expect(named.filter((name) => name.includes('.'))).toHaveLength(9)
     expect(FIELDS.map(({ name }) => name as string).toSorted()).toEqual(
       named.filter((name) => !['id', 'schema'].includes(name)).toSorted(),
     )

@@ -136,6 +136,13 @@ const driven = (document: Document) =>
 async function successes({ hf }: Fixture): Promise<Record<string, Partial<Parts>>> {
   const first = (await hf.deadLetters.list()).items.map(({ dlqId }) => dlqId)
   const session = (await hf.sessions.list()).items[0]?.sessionId ?? ''
+  const group = (await hf.errors.groups()).items[0]?.groupId ?? ''
+  const edited = await hf.deadLetters.enqueue({
+    operation: 'kept',
+    itemId: '1',
+    payload: 1,
+    error: new Error('down'),
+  })
   const none = { query: {}, header: {} }
   return {
     getPolicy: { path: { id: 'quick' } },
@@ -151,7 +158,11 @@ async function successes({ hf }: Fixture): Promise<Record<string, Partial<Parts>
     getSession: { path: { id: session } },
     cancelSession: { path: { id: session } },
     getDeadLetter: { path: { id: first[0] ?? '' } },
+    editDeadLetterPayload: { path: { id: edited.dlqId }, body: { payload: { i: 7 } } },
     replayDeadLetter: { path: { id: first[0] ?? '' }, body: {} },
+    purgeDeadLetters: { body: { operation: 'nothing' } },
+    getErrorGroup: { path: { id: group } },
+    diffConfigVersions: { ...none, query: { to: 0 } },
     deleteDeadLetter: { path: { id: first[1] ?? '' } },
     replayDeadLetters: { body: { operation: 'quick', concurrency: 2 } },
     getJob: { path: { id: 'JOB' } },
