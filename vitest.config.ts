@@ -37,7 +37,18 @@ const sources = {
 }
 
 /** The files of these packages share a process, which spares each of them from loading everything again. */
-const together = ['core', 'records', 'store', 'config', 'fleet', 'runtime', 'server', 'proxy', 'compat']
+const together = [
+  'core',
+  'records',
+  'store',
+  'config',
+  'fleet',
+  'runtime',
+  'server',
+  'proxy',
+  'compat',
+  'simulation',
+]
 
 /** But not these: what they do to the fetch of their process stays done. */
 const apart = ['packages/core/test/{http,undici}/**/*.test.ts']

@@ -15,6 +15,17 @@ const allowed = new Map([
   // The page draws waits as the engine computes them, and takes the types of records and responses from the runtime and the server.
   ['dashboard', ['holdfast', '@holdfast/records', '@holdfast/runtime', '@holdfast/server']],
   ['server', ['holdfast', '@holdfast/runtime', '@holdfast/proxy', '@holdfast/config']],
+  [
+    'simulation',
+    [
+      'holdfast',
+      '@holdfast/records',
+      '@holdfast/store',
+      '@holdfast/config',
+      '@holdfast/fleet',
+      '@holdfast/runtime',
+    ],
+  ],
 ])
 
 /** @param {string} specifier @returns {string | undefined} the package of ours that is named */
@@ -34,9 +45,11 @@ export function wrongImport(file, specifier) {
   if (specifier.startsWith('.')) {
     const target = join(dirname(path), specifier).split(sep).join('/')
     const [, other, otherPart] = target.match(/^packages\/([^/]+)\/([^/]+)\//) ?? []
-    // What runs and measures the packages may use what their tests use, and tests may use internals of every package.
+    // What runs and measures the packages may use what their tests use. Tests and the simulation, which tests the packages as
+    // well, may use internals of every package.
     const tool = /^(scripts|bench)\//.test(path) && otherPart !== 'src'
-    if (other !== undefined && other !== folder && !tool && part !== 'test')
+    const isTest = part === 'test' || folder === 'simulation'
+    if (other !== undefined && other !== folder && !tool && !isTest)
       return `reach ${other} by its package name, not by its path`
     if (folder !== undefined && part === 'src' && otherPart !== 'src') return 'a source imports sources only'
     const kit = `packages/core/src/testing/`

@@ -1,0 +1,63 @@
+import type { Clock } from 'holdfast'
+import type { ScheduledEvent } from './event-queue.js'
+import type { Scheduler } from './scheduler.js'
+
+/** The wall time at which simulations start. */
+const START_WALL_MS = Date.UTC(2026, 0, 1)
+
+/**
+ * The clock of one node on the virtual time of a scheduler. It can drift, its wall time can step, and it can be stopped: then no
+ * timer fires any more, as in a process that has died.
+ */
+export class VirtualClock implements Clock {
+  private readonly scheduler: Scheduler
+  /** The clock's time at the last change of its rate, and the scheduler's time then. */
+  private baseLocal = 0
+  private baseGlobal: number
+  /** Local milliseconds per virtual millisecond. */
+  private rate = 1
+  private wallOffset = START_WALL_MS
+  private isStopped = false
+
+  constructor(scheduler: Scheduler) {
+    this.scheduler = scheduler
+    this.baseGlobal = scheduler.now
+    this.wallOffset += scheduler.now
+  }
+
+  now(): number {
+    return this.baseLocal + (this.scheduler.now - this.baseGlobal) * this.rate
+  }
+
+  wall(): number {
+    return Math.round(this.wallOffset + this.now())
+  }
+
+  setTimer(fn: () => void, ms: number): ScheduledEvent {
+    // A drift that changes while a timer waits does not change the timer, because drifts are small.
+    return this.scheduler.schedule((ms > 0 ? ms : 0) / this.rate, () => {
+      if (!this.isStopped) fn()
+    })
+  }
+
+  clearTimer(handle: unknown): void {
+    if (handle !== undefined) this.scheduler.cancel(handle as ScheduledEvent)
+  }
+
+  /** Moves the wall time forward or back, as an operator or a time server does. */
+  stepWall(ms: number): void {
+    this.wallOffset += ms
+  }
+
+  /** Changes the speed of the clock: 1.0001 is one second in 10,000 too fast. */
+  drift(rate: number): void {
+    this.baseLocal = this.now()
+    this.baseGlobal = this.scheduler.now
+    this.rate = rate
+  }
+
+  /** No timer fires from now on. */
+  stop(): void {
+    this.isStopped = true
+  }
+}

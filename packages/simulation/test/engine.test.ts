@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest'
+import { runInMacrotask } from '../src/engine/microtasks.js'
+import { Scheduler } from '../src/engine/scheduler.js'
+import { Choices } from '../src/engine/seeded-random.js'
+import { VirtualClock } from '../src/engine/virtual-clock.js'
+
+/** Runs twenty timers at the same time, each with a chain of promises, and returns the order of their steps. */
+async function orderOfSteps(seed: number): Promise<string> {
+  const scheduler = new Scheduler(new Choices(seed).random)
+  const order: string[] = []
+  for (let id = 0; id < 20; id++)
+    scheduler.schedule(5, () => {
+      order.push(`${id}`)
+      void Promise.resolve()
+        .then(() => {})
+        .then(() => order.push(`${id}+`))
+    })
+  await runInMacrotask(() => scheduler.runUntil(10))
+  return order.join(' ')
+}
+
+describe('scheduler', () => {
+  it('runs events at their time, in order', async () => {
+    const scheduler = new Scheduler(new Choices(1).random)
+    const seen: number[] = []
+    for (const ms of [30, 10, 20, 40]) scheduler.schedule(ms, () => seen.push(scheduler.now))
+    await runInMacrotask(() => scheduler.runUntil(30))
+    expect(seen).toEqual([10, 20, 30])
+    expect(scheduler.now).toBe(30)
+  })
+
+  it('orders events at the same time by the seed alone', async () => {
+    expect(await orderOfSteps(1)).toBe(await orderOfSteps(1))
+    expect(await orderOfSteps(1)).not.toBe(await orderOfSteps(2))
+  })
+
+  it('settles all promises before the next event', async () => {
+    const steps = (await orderOfSteps(3)).split(' ')
+    for (let at = 0; at < steps.length; at += 2) expect(steps[at + 1]).toBe(`${steps[at]}+`)
+  })
+
+  it('skips cancelled events', async () => {
+    const scheduler = new Scheduler(new Choices(1).random)
+    const event = scheduler.schedule(10, () => expect.unreachable())
+    scheduler.cancel(event)
+    await runInMacrotask(() => scheduler.runUntil(20))
+    expect(scheduler.eventCount).toBe(0)
+  })
+})
+
+describe('virtual clock', () => {
+  it('drifts away from virtual time', async () => {
+    const scheduler = new Scheduler(new Choices(1).random)
+    const clock = new VirtualClock(scheduler)
+    clock.drift(2)
+    let firedAt = -1
+    clock.setTimer(() => {
+      firedAt = scheduler.now
+    }, 1000)
+    await runInMacrotask(() => scheduler.runUntil(1000))
+    expect(firedAt).toBe(500)
+    expect(clock.now()).toBe(2000)
+  })
+
+  it('steps wall time without a change of monotonic time', () => {
+    const clock = new VirtualClock(new Scheduler(new Choices(1).random))
+    const [now, wall] = [clock.now(), clock.wall()]
+    clock.stepWall(-3_600_000)
+    expect([clock.now(), clock.wall()]).toEqual([now, wall - 3_600_000])
+  })
+
+  it('fires no timer of a stopped clock', async () => {
+    const scheduler = new Scheduler(new Choices(1).random)
+    const clock = new VirtualClock(scheduler)
+    clock.setTimer(() => expect.unreachable(), 10)
+    clock.stop()
+    await runInMacrotask(() => scheduler.runUntil(20))
+    expect(scheduler.now).toBe(20)
+  })
+})
