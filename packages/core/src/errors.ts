@@ -37,6 +37,19 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
 const BRAND = Symbol.for('holdfast.error')
 
 /**
+ * Makes `instanceof HoldfastError` true for errors of another copy of the package, such as its CommonJS form. It is a class of
+ * its own, because V8 creates instances of a class slowly if that class itself has such a member.
+ */
+class CrossCopyError extends Error {
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (!isMarked) markPrototype()
+    return Object.hasOwn(this.prototype, BRAND)
+      ? isHoldfastError(value)
+      : Object.prototype.isPrototypeOf.call(this.prototype, value as object)
+  }
+}
+
+/**
  * The class of all errors that Holdfast creates; `code` distinguishes them and is stable. When retries end, the error of
  * the last attempt is thrown unchanged instead.
  *
@@ -49,7 +62,7 @@ const BRAND = Symbol.for('holdfast.error')
  * error.retryAfter // => 500
  * ```
  */
-export class HoldfastError<C extends HoldfastErrorCode = HoldfastErrorCode> extends Error {
+export class HoldfastError<C extends HoldfastErrorCode = HoldfastErrorCode> extends CrossCopyError {
   /** Identifies the error. */
   readonly code: C
   /** Milliseconds after which a retry makes sense, if that is known. */
@@ -66,14 +79,6 @@ export class HoldfastError<C extends HoldfastErrorCode = HoldfastErrorCode> exte
     if (options?.retryAfter !== undefined) this.retryAfter = options.retryAfter
     if (options?.status !== undefined) this.status = options.status
     if (options?.details !== undefined) this.details = options.details
-  }
-
-  /** Makes `instanceof` true for errors of another copy of the package, such as its CommonJS form. */
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    if (!isMarked) markPrototype()
-    return Object.hasOwn(this.prototype, BRAND)
-      ? isHoldfastError(value)
-      : Object.prototype.isPrototypeOf.call(this.prototype, value as object)
   }
 }
 
