@@ -2,6 +2,7 @@ import { signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { isOffline } from '../api/connection.js'
+import { ReasonField } from './reason-field.js'
 
 /** An action that requires a confirmation. */
 export interface ConfirmRequest {
@@ -75,21 +76,7 @@ function ConfirmForm({ request, number }: { request: ConfirmRequest; number: num
         <h2 id="ask-title">{request.title}</h2>
         <form onSubmit={(submit) => void confirm(submit)}>
           <div class="ask-text">{request.text}</div>
-          {request.needsReason !== false && (
-            <label>
-              Reason, for the audit trail
-              <input
-                type="text"
-                maxLength={1000}
-                autocomplete="off"
-                placeholder="optional"
-                value={reason.value}
-                onInput={(input) => {
-                  reason.value = input.currentTarget.value
-                }}
-              />
-            </label>
-          )}
+          {request.needsReason !== false && <ReasonField reason={reason} />}
           {request.typedText !== undefined && (
             <label>
               Type {request.typedText} to confirm

@@ -3,6 +3,7 @@ import { isOffline } from '../../api/connection.js'
 import { hasRole } from '../../api/role.js'
 import type { WireDeadLetter } from '../../api/types.js'
 import { CopyButton, Json, Panel } from '../../components/basics.js'
+import { ReasonField } from '../../components/reason-field.js'
 import { toast } from '../../components/toast.js'
 import { urlFor } from '../../route.js'
 import { useUnsavedWarning } from '../policies/unsaved.js'
@@ -73,19 +74,7 @@ function PayloadEditor(props: {
           {problem}
         </p>
       )}
-      <label>
-        Reason, for the audit trail
-        <input
-          type="text"
-          maxLength={1000}
-          autocomplete="off"
-          placeholder="optional"
-          value={reason.value}
-          onInput={(input) => {
-            reason.value = input.currentTarget.value
-          }}
-        />
-      </label>
+      <ReasonField reason={reason} />
       {errorText.value !== '' && (
         <p class="problem" role="alert">
           {errorText.value}
