@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { guard } from 'holdfast'
-import { clearTimer, random, startInterval, startTimer, wallTime } from '../platform.js'
+import { clearTimer, startInterval, startTimer, wallTime } from '../platform.js'
 import { type CacheTransport, MemoryCache } from './cache.js'
 import { CircuitState } from './circuit-state.js'
 import { createCircuitError, isCircuitError } from './errors.js'
@@ -112,7 +112,7 @@ export class CircuitBreaker<TI extends unknown[] = unknown[], TR = unknown> exte
     this.isWarmingUp = options.allowWarmUp === true || Boolean(options.state?.warmUp)
     this.status = createStatus(this.options)
     this.isEnabled = (options.state ?? options).enabled !== false
-    this.name = options.name || action.name || createName()
+    this.name = options.name || action.name || crypto.randomUUID()
     this.group = options.group || this.name
     if (this.isWarmingUp)
       this.warmUpTimer = startTimer(
@@ -474,10 +474,3 @@ const toPromise = <T>(result: T | PromiseLike<T>): Promise<T> =>
   typeof (result as PromiseLike<T> | undefined)?.then === 'function'
     ? (result as Promise<T>)
     : Promise.resolve(result)
-
-// cspell:ignore yxxx
-const createName = (): string =>
-  'xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx'.replaceAll(/[xy]/g, (letter) => {
-    const digit = Math.floor(random() * 16)
-    return (letter === 'x' ? digit : (digit & 3) | 8).toString(16)
-  })
