@@ -1,8 +1,6 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { CONFIG_DEFAULTS } from '@holdfast/config'
 import type { Clock, Duration } from 'holdfast'
-import { integerFrom, type OptionSpecOf, timerDuration } from 'holdfast/internal'
 import type { ConnectionTracker } from './connections.js'
 
 /** Timeouts and the connection limit, which prevent slow or idle clients from exhausting the server. */
@@ -33,16 +31,6 @@ export interface ServerLimits {
   readonly requestTimeout: number
   readonly idleTimeout: number
   readonly maxConnections: number
-}
-
-const DEFAULTS = CONFIG_DEFAULTS.server
-
-/** The default value and the rule of each limit. */
-export const LIMIT_SPEC: OptionSpecOf<LimitOptions> = {
-  headerTimeout: [DEFAULTS.headerTimeout, timerDuration],
-  requestTimeout: [DEFAULTS.requestTimeout, timerDuration],
-  idleTimeout: [DEFAULTS.idleTimeout, timerDuration],
-  maxConnections: [DEFAULTS.maxConnections, integerFrom(1)],
 }
 
 /** The options of a Node server that follow from the limits. */

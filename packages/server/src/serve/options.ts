@@ -7,9 +7,11 @@ import {
   type OptionSpecOf,
   parseOptions,
 } from 'holdfast/internal'
+import { APP_SPEC } from '../app-option-rules.js'
 import { DEFAULT_PORT } from '../defaults.js'
-import { APP_SPEC, type AppOptions, type AppSettings } from '../options.js'
-import { LIMIT_SPEC, type LimitOptions, type ServerLimits } from './limits.js'
+import type { AppOptions, AppSettings } from '../options.js'
+import { LIMIT_SPEC } from './limit-rules.js'
+import type { LimitOptions, ServerLimits } from './limits.js'
 
 /** The options of a server: those of its app, its limits and its address. */
 export interface ServeOptions extends AppOptions, LimitOptions {
