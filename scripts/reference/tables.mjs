@@ -177,7 +177,7 @@ export function errorCodesPage(sources, entries) {
   return factPage(
     40,
     'Error codes',
-    'When retries end, the error of the last attempt is thrown unchanged. Holdfast creates an error of its own only if there is no such error, such as when a circuit breaker rejects a call before its first attempt. A code is stable: it never changes its meaning, and a removed code is never used again. Guide: [errors](../errors.md).',
+    'When retries end, the error of the last attempt is thrown unchanged. Holdfast creates an error only if there was no attempt whose error it could throw (for example, a circuit breaker rejects a call before its first attempt), or if a timeout ended the call. A code is stable: it never changes its meaning, and a removed code is never used again. Guide: [errors](../errors.md).',
     '## Errors of the library',
     `These are instances of ${apiLink('holdfast', 'HoldfastError')}; \`code\` distinguishes them, and \`isHoldfastError(error, code)\` recognises them. The server responds with the HTTP status of the table. A guard retries an error of the category \`transient\`.`,
     table(head, rows(LIBRARY_ERRORS, true)),
