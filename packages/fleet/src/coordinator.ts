@@ -6,6 +6,7 @@ import { type FleetEvent, FleetEventStream } from './event-stream.js'
 import { type FindBreaker, FleetBreakers } from './fleet-breakers.js'
 import { MemberCooldowns } from './member-cooldowns.js'
 import { FleetMembership, type FleetNode } from './membership.js'
+import type { RedisDriver } from './redis-client.js'
 import { RedisConnection } from './redis-connection.js'
 import { type FleetMessage, parseMessage } from './replies.js'
 import { FleetRetryBudget } from './retry-budget.js'
@@ -26,6 +27,8 @@ export interface FleetCoordinatorOptions {
   heartbeat?: number | undefined
   /** The record of this node. */
   self(): FleetNode
+  /** How Redis is reached. @defaultValue ioredis */
+  driver?: RedisDriver | undefined
   /** Resolves the path of a file that the url names. @defaultValue the path as it is */
   resolvePath?(path: string): string
   findBreaker?: FindBreaker
@@ -97,6 +100,7 @@ export class FleetCoordinator {
     coordinator.redis = await RedisConnection.open(url, {
       clock,
       random,
+      driver: options.driver,
       resolvePath: options.resolvePath ?? ((path) => path),
       onMessage: (text) => coordinator.onMessage(text),
       onChanged: (up, reason) => {

@@ -1,5 +1,6 @@
 export { FleetCoordinator, type FleetStatus, HEARTBEAT_MS } from './coordinator.js'
 export type { FleetEvent } from './event-stream.js'
 export type { FleetNode } from './membership.js'
+export type { RedisDriver } from './redis-client.js'
 export type { ShareOptions } from './shared-settings.js'
 export { setUnrefTimer } from './unref-timer.js'

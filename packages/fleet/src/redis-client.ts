@@ -36,6 +36,14 @@ interface Connector {
   stream?: Socket
 }
 
+/** How a fleet reaches Redis. Tests and simulations pass another one. */
+export interface RedisDriver {
+  /** Loads the package. @throws INVALID_OPTIONS if it is not installed */
+  load(): Promise<RedisPackage>
+  /** Calls `fn` when replies that have arrived already are read. */
+  afterPendingReads(fn: () => void): void
+}
+
 export interface RedisConnectOptions {
   /** Milliseconds before the next connection attempt. */
   backoff(times: number): number
@@ -53,7 +61,7 @@ const createUrlError = (problem: string, cause?: unknown) =>
   new HoldfastError('INVALID_OPTIONS', `shared: ${problem}; expected ${URL_FORMATS}`, { cause })
 
 /** Loads ioredis. @throws INVALID_OPTIONS if it is not installed */
-export async function loadRedis(): Promise<RedisPackage> {
+async function loadRedis(): Promise<RedisPackage> {
   try {
     return (await import('ioredis')) as unknown as RedisPackage
   } catch (cause) {
@@ -63,6 +71,13 @@ export async function loadRedis(): Promise<RedisPackage> {
       { cause },
     )
   }
+}
+
+/** Redis through ioredis. */
+export const ioredisDriver: RedisDriver = {
+  load: loadRedis,
+  // In a busy process a reply may have arrived without being read: the event loop reads it before the second callback.
+  afterPendingReads: (fn) => setImmediate(() => setImmediate(fn)),
 }
 
 const parseHostPort = (text: string, defaultPort: number) => {

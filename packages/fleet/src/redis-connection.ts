@@ -1,7 +1,7 @@
 import type { Clock, Random } from 'holdfast'
 import { runOutsideContext } from 'holdfast/internal'
 import { CHANNEL, type RedisScript, WRITE_PROBE, withChannel } from './lua/scripts.js'
-import { createClient, loadRedis, type RedisClient } from './redis-client.js'
+import { createClient, ioredisDriver, type RedisClient, type RedisDriver } from './redis-client.js'
 import { formatRedisError, isServerRejection, writeProbeKey } from './redis-errors.js'
 import { setUnrefTimer } from './unref-timer.js'
 
@@ -19,6 +19,8 @@ const STABLE_AFTER_MS = 10_000
 const RECONNECT_AFTER = 3
 
 export interface RedisConnectionOptions {
+  /** @defaultValue ioredis */
+  driver?: RedisDriver | undefined
   clock: Clock
   random: Random
   /** Resolves the path of a file that the url names. */
@@ -66,8 +68,8 @@ export class RedisConnection {
 
   /** Creates both connections, which are retried until Redis is available. */
   static async open(url: string, options: RedisConnectionOptions): Promise<RedisConnection> {
-    const redisPackage = await loadRedis()
-    const { random, resolvePath } = options
+    const { random, resolvePath, driver = ioredisDriver } = options
+    const redisPackage = await driver.load()
     const settings = { backoff: (times: number) => reconnectDelay(times, random), resolvePath }
     const client = () => createClient(redisPackage, url, settings)
     const clients = [client(), client()] as const
@@ -166,15 +168,11 @@ export class RedisConnection {
 
   /** Rejects if the reply does not arrive in time. */
   private withTimeout(reply: Promise<unknown>): Promise<unknown> {
-    const { clock } = this.options
+    const { clock, driver = ioredisDriver } = this.options
     return new Promise((resolve, reject) => {
       const onTimeout = () => reject(new Error(`no reply within ${COMMAND_TIMEOUT_MS} ms`))
-      // In a busy process the reply may have arrived without being read. The event loop reads it before the timeout is reported.
-      const handle = setUnrefTimer(
-        clock,
-        () => setImmediate(() => setImmediate(onTimeout)),
-        COMMAND_TIMEOUT_MS,
-      )
+      // In a busy process the reply may have arrived without being read.
+      const handle = setUnrefTimer(clock, () => driver.afterPendingReads(onTimeout), COMMAND_TIMEOUT_MS)
       reply.then(resolve, reject).finally(() => clock.clearTimer(handle))
     })
   }

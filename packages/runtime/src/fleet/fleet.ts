@@ -5,6 +5,7 @@ import {
   type FleetNode,
   type FleetStatus,
   HEARTBEAT_MS,
+  type RedisDriver,
   type ShareOptions,
   setUnrefTimer,
 } from '@holdfast/fleet'
@@ -26,6 +27,8 @@ export interface FleetParts {
   pools: PoolManager
   localNode: LocalNode
   config(): Config
+  /** How Redis is reached. @defaultValue ioredis */
+  driver?: RedisDriver | undefined
   /** The absolute path of a file that the configuration names. */
   resolvePath(path: string): string
   /** Reads and applies the changes that were made through the API. */
@@ -64,6 +67,7 @@ export class Fleet {
       node: localNode.id,
       heartbeat: node.heartbeat,
       self: () => localNode.describe(),
+      driver: parts.driver,
       resolvePath: parts.resolvePath,
       findBreaker: (id) => fleet?.findMemberBreaker(id),
       onOpenSince: (id, at) =>

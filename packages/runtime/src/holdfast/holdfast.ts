@@ -1,5 +1,5 @@
 import { CONFIG_DEFAULTS, type Config, loadSource } from '@holdfast/config'
-import type { FleetNode } from '@holdfast/fleet'
+import type { FleetNode, RedisDriver } from '@holdfast/fleet'
 import type { AuditRecord } from '@holdfast/records'
 import {
   type AuditFilter,
@@ -316,8 +316,16 @@ export class Holdfast {
   }
 }
 
+/** How a runtime reaches its servers. A simulation passes substitutes. */
+export interface RuntimePorts {
+  /** Opens the store of a url. */
+  openStore?: typeof openStore | undefined
+  /** How a fleet reaches Redis. @defaultValue ioredis */
+  redisDriver?: RedisDriver | undefined
+}
+
 /** Creates the runtime outside its class, because esbuild renames a class that refers to itself. */
-async function openRuntime(input: string | OpenOptions): Promise<Holdfast> {
+export async function openRuntime(input: string | OpenOptions, ports: RuntimePorts = {}): Promise<Holdfast> {
   const options: OpenOptions = typeof input === 'string' ? { config: input } : input
   checkOpenOptions(options)
   const { clock = systemClock, random = systemRandom, env = process.env } = options
@@ -326,11 +334,22 @@ async function openRuntime(input: string | OpenOptions): Promise<Holdfast> {
     options.store ?? config.store ?? (source.file ? DEFAULT_STORE : 'memory')
   const url = storeOf(source.checked.config)
   const isChosen = options.store !== undefined || source.checked.config.store !== undefined
-  const store = await openStore(url, { dir: source.dir }).catch((error: unknown) => {
+  const open = ports.openStore ?? openStore
+  const store = await open(url, { dir: source.dir }).catch((error: unknown) => {
     throw isChosen ? error : defaultStoreError(url, error)
   })
   try {
-    const container = new RuntimeContainer({ clock, random, options, source, store, url, storeOf })
+    const { redisDriver } = ports
+    const container = new RuntimeContainer({
+      clock,
+      random,
+      options,
+      source,
+      store,
+      url,
+      storeOf,
+      redisDriver,
+    })
     await container.start(options.watch !== false)
     return new (Holdfast as unknown as new (container: RuntimeContainer) => Holdfast)(container)
   } catch (error) {

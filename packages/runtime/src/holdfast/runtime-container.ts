@@ -1,4 +1,5 @@
 import type { Config, ConfigSource, EventInput } from '@holdfast/config'
+import type { RedisDriver } from '@holdfast/fleet'
 import { errorMessageOf, summarizeError } from '@holdfast/records'
 import type { Store } from '@holdfast/store'
 import type { Clock, Pool, Random } from 'holdfast'
@@ -43,6 +44,8 @@ export interface RuntimeContainerOptions {
   store: Store
   url: string
   storeOf(config: Config): string
+  /** How a fleet reaches Redis. @defaultValue ioredis */
+  redisDriver?: RedisDriver | undefined
 }
 
 /**
@@ -74,8 +77,11 @@ export class RuntimeContainer {
   private readonly breakerPersistence: BreakerPersistence
   private readonly alerts: Alerts
   private readonly housekeeping: Housekeeping
+  private readonly redisDriver: RedisDriver | undefined
 
-  constructor({ clock, random, options, source, store, url, storeOf }: RuntimeContainerOptions) {
+  constructor(parts: RuntimeContainerOptions) {
+    const { clock, random, options, source, store, url, storeOf } = parts
+    this.redisDriver = parts.redisDriver
     const runtime = new StoreBackedContext({ clock, random, logger: options.logger, store })
     this.runtime = runtime
     this.store = store
@@ -217,6 +223,7 @@ export class RuntimeContainer {
       pools: this.pools,
       localNode: this.localNode,
       config: () => this.config.current,
+      driver: this.redisDriver,
       resolvePath: (path) => this.config.path(path),
       readLayer: () => this.config.refresh(),
     })
