@@ -48,6 +48,7 @@ const together = [
   'proxy',
   'compat',
   'simulation',
+  'adapters',
 ]
 
 /** But not these: what they do to the fetch of their process stays done. */

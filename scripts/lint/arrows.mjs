@@ -1,4 +1,4 @@
-// core <- records <- store <- config <- fleet <- runtime <- server, core <- proxy <- server, core <- compat: a package imports
+// core <- records <- store <- config <- fleet <- runtime <- server, core <- proxy <- server, core <- compat, core <- adapters: a package imports
 // only what is to the left of it, by name. Core imports nothing at all, and within it nothing imports the testing kit.
 import { dirname, join, relative, sep } from 'node:path'
 
@@ -12,6 +12,7 @@ const allowed = new Map([
   ['runtime', ['holdfast', '@holdfast/records', '@holdfast/store', '@holdfast/config', '@holdfast/fleet']],
   ['proxy', ['holdfast']],
   ['compat', ['holdfast']],
+  ['adapters', ['holdfast']],
   // The page draws waits as the engine computes them, and takes the types of records and responses from the runtime and the server.
   ['dashboard', ['holdfast', '@holdfast/records', '@holdfast/runtime', '@holdfast/server']],
   ['server', ['holdfast', '@holdfast/runtime', '@holdfast/proxy', '@holdfast/config']],
@@ -63,7 +64,7 @@ export function wrongImport(file, specifier) {
   if (folder === 'core') return 'core imports no package and no built-in module'
   const name = ours(specifier)
   if (name === undefined || allowed.get(folder)?.includes(name)) return undefined
-  return `${folder} does not import ${name}: imports follow core <- records <- store <- config <- fleet <- runtime <- server, core <- proxy <- server and core <- compat`
+  return `${folder} does not import ${name}: imports follow core <- records <- store <- config <- fleet <- runtime <- server, core <- proxy <- server, core <- compat and core <- adapters`
 }
 
 /** @type {Parameters<import('oxlint/plugins-dev').RuleTester['run']>[1]} */

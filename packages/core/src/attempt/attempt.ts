@@ -39,6 +39,11 @@ export class AttemptContext implements Attempt {
    * being read: the attempt then ends with the returned error instead of a timeout, and is not aborted.
    */
   declare onDeadline: (() => unknown) | undefined
+  /**
+   * @internal Set where the function must not be called again, because its work can have been done: a deadline that passes
+   * during the attempt then ends the call.
+   */
+  declare isFinal: boolean | undefined
   /** @internal The async context in which the signal was first read, and in which its listeners are called. */
   declare scope: AsyncScope | undefined
   declare private controller: AbortController | undefined

@@ -387,12 +387,12 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
 
   /**
    * Handles the outcome of the current attempt, which ended at `endedAt`, or just now where that is undefined. Returns true
-   * where the next attempt starts now.
+   * where the next attempt starts now. With `isFinal` it never does.
    */
-  private handleResult(threw: boolean, outcome: unknown, endedAt?: number): boolean {
+  private handleResult(threw: boolean, outcome: unknown, endedAt?: number, isFinal = false): boolean {
     const { executor, members } = this
     if (this.isEnded) return false
-    const isStopped = threw && isStopRetrying(outcome)
+    const isStopped = isFinal || (threw && isStopRetrying(outcome))
     const result = isStopped ? unwrapStopRetrying(outcome) : outcome
     const isFailure = threw || this.isUnwantedValue(result)
     if (!isFailure && members === undefined) return this.succeed(result as T)
@@ -592,10 +592,11 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
         : createTotalTimeoutError(name, totalTimeout, this.log?.lastError())
     this.timer = undefined
     this.hedge?.promoteOldestRun()
-    const failure = this.run?.context?.onDeadline?.()
+    const { context } = this.run ?? {}
+    const failure = context?.onDeadline?.()
     if (failure === undefined) this.abortAttempt(error, true)
     else this.hedge?.cancel(error, true)
-    if (this.handleResult(true, failure ?? error, dueAt)) this.startNextAttempt()
+    if (this.handleResult(true, failure ?? error, dueAt, context?.isFinal)) this.startNextAttempt()
   }
 
   private clearTimers(): void {

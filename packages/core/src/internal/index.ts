@@ -52,8 +52,16 @@ export {
   parseGuardOptions,
   parseTimeouts,
 } from '../guard/options.js'
+export { isOneShot } from '../http/body.js'
+export { createFetchContext } from '../http/context.js'
 export type { HostedCall, HostedOperation, HostedRequest, RequestHost } from '../http/hosted.js'
-export { isIdempotentMethod } from '../http/idempotency.js'
+export {
+  createIdempotencyKey,
+  IDEMPOTENCY_KEY_HEADER,
+  isIdempotentMethod,
+  isSafeMethod,
+  wasNotSent,
+} from '../http/idempotency.js'
 export {
   isRetryableStatus,
   RETRYABLE_CLIENT_STATUSES,
@@ -78,6 +86,7 @@ export {
   optionProblem,
   parseOptions,
   positiveInteger,
+  throwIfInvalid,
 } from '../options.js'
 export type { PoolCoordinator } from '../pool/coordinator.js'
 export { type ParsedMember, parseMemberList } from '../pool/member-list.js'
