@@ -19,12 +19,15 @@ export interface TestServer {
   script(replies: readonly Reply[]): string
   /** The requests that this path has received. */
   requests(path: string): readonly ReceivedRequest[]
+  /** Resolves when this path has received `count` requests. */
+  received(path: string, count: number): Promise<void>
   close(): Promise<void>
 }
 
 /** Starts an HTTP server on a free port. */
 export async function startHttpServer(): Promise<TestServer> {
   const scripts = new Map<string, { replies: readonly Reply[]; received: ReceivedRequest[] }>()
+  const listeners = new Set<() => void>()
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -33,6 +36,7 @@ export async function startHttpServer(): Promise<TestServer> {
       if (script === undefined) return void response.writeHead(404).end()
       const { method = '', headers } = request
       script.received.push({ method, headers, body: Buffer.concat(chunks).toString() })
+      for (const listener of listeners) listener()
       const reply = script.replies[Math.min(script.received.length, script.replies.length) - 1] ?? 200
       if (typeof reply === 'function') return reply(request, response)
       const {
@@ -52,6 +56,16 @@ export async function startHttpServer(): Promise<TestServer> {
       return path
     },
     requests: (path) => scripts.get(path)?.received ?? [],
+    received: (path, count) =>
+      new Promise((resolve) => {
+        const check = (): void => {
+          if ((scripts.get(path)?.received.length ?? 0) < count) return
+          listeners.delete(check)
+          resolve()
+        }
+        listeners.add(check)
+        check()
+      }),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
