@@ -11,11 +11,17 @@ export interface BulkheadOptions {
   maxWait?: Duration | undefined
 }
 
+/** A caller that waits for a slot. */
+export interface SlotWaiter {
+  /** The caller has a slot. */
+  onSlot(): void
+}
+
 /** A fixed number of slots and a bounded first-in-first-out queue of callers that wait for one. */
 export class Bulkhead {
   private usedSlots = 0
   /** The callers in the queue, each with a function that runs it in its own async context. */
-  private readonly waiting = new Map<() => void, () => void>()
+  private readonly waiting = new Map<SlotWaiter, () => void>()
   private readonly limit: number
   private readonly queue: number
   /** How long a caller can wait, in milliseconds. */
@@ -27,27 +33,30 @@ export class Bulkhead {
     this.maxWait = maxWait
   }
 
-  /** Calls `onSlot` with a slot, now or when one is released; false where the queue is full. */
-  acquireSlot(onSlot: () => void): boolean {
+  /** Gives the caller a slot, now or when one is released. Returns false where the queue is full. */
+  acquireSlot(waiter: SlotWaiter): boolean {
     if (this.usedSlots < this.limit) {
       this.usedSlots++
-      onSlot()
+      waiter.onSlot()
       return true
     }
     if (this.waiting.size >= this.queue) return false
-    this.waiting.set(onSlot, bindContext(onSlot))
+    this.waiting.set(
+      waiter,
+      bindContext(() => waiter.onSlot()),
+    )
     return true
   }
 
   /** Removes a caller from the queue. */
-  cancelWait(onSlot: () => void): void {
-    this.waiting.delete(onSlot)
+  cancelWait(waiter: SlotWaiter): void {
+    this.waiting.delete(waiter)
   }
 
   /** Gives a slot to the next caller in the queue, or frees it. */
   releaseSlot(): void {
-    for (const [onSlot, runInItsContext] of this.waiting) {
-      this.waiting.delete(onSlot)
+    for (const [waiter, runInItsContext] of this.waiting) {
+      this.waiting.delete(waiter)
       runInItsContext()
       return
     }

@@ -1,7 +1,7 @@
 import { type AbortListener, offAbort, onAbort } from '../abort.js'
 import { bindContext } from '../async-context.js'
 import { AttemptContext, type AttemptRun } from '../attempt/attempt.js'
-import type { Bulkhead } from '../bulkhead/bulkhead.js'
+import { Slot, type SlotOwner } from '../bulkhead/slot.js'
 import type { Classification } from '../classify/index.js'
 import { approximateStartTime, yieldTurn } from '../clock.js'
 import { createDeferred, type Deferred } from '../deferred.js'
@@ -75,7 +75,7 @@ type AnyExecution = Execution<any>
  * Results of attempts that are no longer awaited are ignored. Parts that few executions need (log, deadline, member
  * selection, hedging) are created when they are needed.
  */
-export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
+export class Execution<T> implements Deferred<T>, AbortListener, SlotOwner, HedgeHost {
   resolve!: (value: T | PromiseLike<T>) => void
   reject!: (error: unknown) => void
   readonly executor: Executor
@@ -114,8 +114,8 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
   declare private deadline: ExecutionDeadline | undefined
   declare private members: MemberSelection | undefined
   declare private hedge: HedgedAttempt | undefined
-  /** Releases the bulkhead slot, or leaves the queue of the bulkhead. */
-  declare private releaseSlot: (() => void) | undefined
+  /** The slot of the bulkhead that the execution holds or waits for. */
+  declare private slot: Slot | undefined
   /** The timeouts that replaced the guard's. */
   declare private timeouts: CallTimeouts | undefined
   /** Whether a success is recorded too, because the caller gets the session of the call. */
@@ -189,12 +189,15 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
   /** Starts the first attempt, or waits for a bulkhead slot. */
   start(): Promise<T> {
     const { promise, signal, executor } = this
-    const { bulkhead } = executor.settings
+    const { bulkhead, clock } = executor.settings
     if (signal?.aborted) this.abort(signal.reason)
     else {
       if (signal !== undefined) onAbort(signal, this)
       if (bulkhead === undefined) this.startNextAttempt()
-      else this.acquireSlot(bulkhead)
+      else {
+        this.slot = new Slot(bulkhead, this, clock)
+        this.slot.acquire()
+      }
     }
     return promise
   }
@@ -231,25 +234,15 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     return this
   }
 
-  private acquireSlot(bulkhead: Bulkhead): void {
-    const { clock, name } = this.executor.settings
-    let isWaiting = true
-    const onSlot = () => {
-      isWaiting = false
-      this.clearTimers()
-      this.releaseSlot = () => bulkhead.releaseSlot()
-      this.startNextAttempt()
-    }
-    const rejectCall = () => {
-      this.timer = undefined
-      bulkhead.cancelWait(onSlot)
-      this.releaseSlot = undefined
-      this.rejectAttempt(createBulkheadFullError(name), 'bulkhead_full')
-    }
-    this.releaseSlot = () => bulkhead.cancelWait(onSlot)
-    if (!bulkhead.acquireSlot(onSlot)) rejectCall()
-    else if (isWaiting && bulkhead.maxWait < Infinity)
-      this.timer = clock.setTimer(bindContext(rejectCall), bulkhead.maxWait)
+  /** The bulkhead gave the execution a slot. */
+  onSlot(): void {
+    this.startNextAttempt()
+  }
+
+  /** The bulkhead has no slot for the execution. */
+  onSlotRejected(): void {
+    this.slot = undefined
+    this.rejectAttempt(createBulkheadFullError(this.executor.settings.name), 'bulkhead_full')
   }
 
   // The retry loop
@@ -718,9 +711,10 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
 
   /** Releases the bulkhead slot once the execution has ended and none of its calls is pending. */
   private releaseSlotIfIdle(): void {
-    if (this.releaseSlot === undefined || !this.isEnded || this.pendingCalls > 0) return
-    this.releaseSlot()
-    this.releaseSlot = undefined
+    const { slot } = this
+    if (slot === undefined || !this.isEnded || this.pendingCalls > 0) return
+    this.slot = undefined
+    slot.release()
   }
 
   // Records and events

@@ -1,5 +1,7 @@
 import { onAbort } from '../abort.js'
 import { AttemptContext } from '../attempt/attempt.js'
+import { Bulkhead } from '../bulkhead/bulkhead.js'
+import { Slot } from '../bulkhead/slot.js'
 import { createDeferred } from '../deferred.js'
 import { createCheapError } from '../errors.js'
 import { AttemptLog } from '../execution/attempt-log.js'
@@ -51,6 +53,8 @@ export function createHotShapes(executor: GuardExecutor): readonly object[] {
     new Execution(executor, nothing, undefined, [], settings.retry, undefined),
   )
   deadline.startedAt = SOME_TIME
+  const owner = { onSlot: nothing, onSlotRejected: nothing }
+  const slot = new Slot(new Bulkhead(1, 0), owner, settings.clock)
   const members = new MemberSelection({} as MemberPool, settings.clock, undefined, undefined)
   return [
     ...errors,
@@ -66,7 +70,7 @@ export function createHotShapes(executor: GuardExecutor): readonly object[] {
     createExecutionShape(executor, {}),
     createExecutionShape(executor, { log: Object.assign(new AttemptLog(), { endedAt: SOME_TIME }) }),
     createExecutionShape(executor, { deadline }),
-    createExecutionShape(executor, { releaseSlot: nothing }),
+    createExecutionShape(executor, { slot }),
     createExecutionShape(executor, { members }),
   ]
 }

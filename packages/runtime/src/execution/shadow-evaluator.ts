@@ -113,11 +113,13 @@ export class ShadowEvaluator {
   private enterBulkhead(): boolean {
     const bulkhead = this.operation.initialPolicy.shadow?.bulkhead
     if (bulkhead === undefined) return true
-    const enter = () => {
-      this.releaseBulkhead = () => bulkhead.releaseSlot()
+    const waiter = {
+      onSlot: () => {
+        this.releaseBulkhead = () => bulkhead.releaseSlot()
+      },
     }
-    this.releaseBulkhead = () => bulkhead.cancelWait(enter)
-    const entered = bulkhead.acquireSlot(enter)
+    this.releaseBulkhead = () => bulkhead.cancelWait(waiter)
+    const entered = bulkhead.acquireSlot(waiter)
     if (!entered) this.releaseBulkhead = undefined
     return entered
   }
