@@ -95,6 +95,9 @@ export function checkInput(source: CheckInput, env: Environment): CheckResult {
     }
     return createProblem(walkPath(configSchema, path, spelling).path, facts, position)
   }
+  const isFromVariable = (path: readonly string[]): boolean =>
+    variables.has(locationKey(...path)) ||
+    fromEnv.has(locationKey(...walkPath(configSchema, path, spelling).path))
   /** Formats the value at a wire path for a message, without values of variables and without secrets. */
   const formatValueAt = (path: readonly string[]): string => {
     const { path: own, schema } = walkPath(configSchema, path, spelling)
@@ -124,7 +127,15 @@ export function checkInput(source: CheckInput, env: Environment): CheckResult {
   })
   if (config !== undefined) {
     checkRules(
-      { config, spelling, formatValueAt, formatLocation: whereOf, variables: new Set(variables.keys()), env },
+      {
+        config,
+        spelling,
+        formatValueAt,
+        isFromVariable,
+        formatLocation: whereOf,
+        variables: new Set(variables.keys()),
+        env,
+      },
       (path, facts, position) => problems.push(problemAt(path, facts, position)),
       (path, facts, position) => warnings.push(problemAt(path, facts, position)),
     )

@@ -3,7 +3,10 @@ import { formatValue } from '../problems/format-value.js'
 import type { ReportProblem, RuleContext } from './rule-context.js'
 
 /** Checks that the members of each pool have unique ids (by default host and port), and that no id contains a secret. */
-export function checkMembers({ config, formatLocation }: RuleContext, report: ReportProblem): void {
+export function checkMembers(
+  { config, formatLocation, formatValueAt, isFromVariable }: RuleContext,
+  report: ReportProblem,
+): void {
   for (const [pool, { members = [] }] of Object.entries(config.pools ?? {})) {
     const firstIndexById = new Map<string, number>()
     for (const [i, member] of members.entries()) {
@@ -19,8 +22,8 @@ export function checkMembers({ config, formatLocation }: RuleContext, report: Re
         continue
       }
       const path = ['pools', pool, 'members', `${i}`, member.id === undefined ? 'url' : 'id']
-      const name = formatValue(id)
-      const got = member.id === undefined ? `${name} (its host, because it has no id)` : name
+      const host = isFromVariable(path) ? 'a value that is not shown' : formatValue(id)
+      const got = member.id === undefined ? `${host} (its host, because it has no id)` : formatValueAt(path)
       const other = formatLocation(['pools', pool, 'members', `${first}`])
       report(path, {
         code: 'conflict',

@@ -9,15 +9,20 @@ import type { ReportProblem, RuleContext } from './rule-context.js'
 export const policyIds = (config: Config): Set<string> =>
   new Set([...Object.keys(config.policies ?? {}), ...Object.keys(BUILT_IN_POLICIES)])
 
-const unknownReference = (expected: string, name: string, known: Iterable<string>): ProblemFacts =>
-  notFound(expected, formatValue(name), suggest(name, known))
+/** The problem of a name that is not known. `got` is the name as messages can show it: it can come from a variable. */
+const unknownReference = (
+  expected: string,
+  got: string,
+  name: string,
+  known: Iterable<string>,
+): ProblemFacts => notFound(expected, got, suggest(name, known))
 
 /**
  * Checks that referenced policies, breakers and pools exist. Mappings of old files may name unknown policies; those are
  * reported to `reportUnmapped`.
  */
 export function checkReferences(
-  { config }: RuleContext,
+  { config, formatValueAt }: RuleContext,
   report: ReportProblem,
   reportUnmapped: ReportProblem,
 ): void {
@@ -32,23 +37,29 @@ export function checkReferences(
       for (const [kind, id] of Object.entries(kinds)) {
         if (id.startsWith('?') || policies.has(id)) continue
         const path = ['subsystem_mappings', subsystem, operation, kind]
-        reportUnmapped(path, { ...unknownReference('the id of a policy', id, policies), hint })
+        const got = formatValueAt(path)
+        reportUnmapped(path, { ...unknownReference('the id of a policy', got, id, policies), hint })
       }
   const named = (path: readonly string[], breaker: string | null | undefined): void => {
     if (breaker != null && !breakers.includes(breaker))
-      report(path, unknownReference('a name under circuit_breakers', breaker, breakers))
+      report(path, unknownReference('a name under circuit_breakers', formatValueAt(path), breaker, breakers))
   }
   named(['global_defaults', 'circuit_breaker'], config.globalDefaults?.circuitBreaker)
   for (const [id, policy] of Object.entries(config.policies ?? {})) {
     named(['policies', id, 'circuit_breaker'], policy.circuitBreaker)
+    const path = ['policies', id, 'id']
     if (policy.id !== undefined && policy.id !== id)
-      report(['policies', id, 'id'], mismatch(`its key, ${formatValue(id)}`, formatValue(policy.id)))
+      report(path, mismatch(`its key, ${formatValue(id)}`, formatValueAt(path)))
   }
   for (const [id, pool] of Object.entries(config.pools ?? {})) {
+    const path = ['pools', id, 'policy']
     if (pool.policy !== undefined && !policies.has(pool.policy))
-      report(['pools', id, 'policy'], unknownReference('the id of a policy', pool.policy, policies))
+      report(path, unknownReference('the id of a policy', formatValueAt(path), pool.policy, policies))
   }
   const pool = config.proxy?.pool
   if (pool !== undefined && !pools.includes(pool))
-    report(['proxy', 'pool'], unknownReference('the id of a pool', pool, pools))
+    report(
+      ['proxy', 'pool'],
+      unknownReference('the id of a pool', formatValueAt(['proxy', 'pool']), pool, pools),
+    )
 }

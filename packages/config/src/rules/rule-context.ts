@@ -9,6 +9,8 @@ export interface RuleContext {
   readonly spelling: KeyStyle
   /** Formats the value at a wire path, for messages. */
   formatValueAt(path: readonly string[]): string
+  /** Whether the value at a wire path comes from a variable of the environment, so that no message can show it. */
+  isFromVariable(path: readonly string[]): boolean
   /** Formats a wire path with its line, for messages about two locations. */
   formatLocation(path: readonly string[]): string
   /** The paths whose values come from variables. */
