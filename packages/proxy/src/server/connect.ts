@@ -59,7 +59,7 @@ export async function openClientTunnel(
     sendErrorOnSocket(client, errorResponse)
   }
   if (target === undefined) return reject(BAD_TARGET)
-  const { authorization, policy, problem } = parseRequestHead(req.rawHeaders)
+  const { authorization, policy, problem } = parseRequestHead(req)
   if (problem !== undefined) return reject(problem)
   const caller = authenticate(proxyContext, authorization, client)
   if (isErrorResponse(caller)) return reject(caller)

@@ -52,10 +52,28 @@ export const UNFRAMED: ErrorResponse = {
   message: 'expected chunked as the last transfer coding, got another one',
   headers: { connection: 'close' },
 }
+export const UNKNOWN_VERSION: ErrorResponse = {
+  status: 400,
+  error: 'BAD_REQUEST',
+  message: 'expected the version 1.1 or 1.0 of HTTP at the end of the request line',
+  headers: { connection: 'close' },
+}
+export const UNKNOWN_EXPECTATION: ErrorResponse = {
+  status: 417,
+  error: 'BAD_REQUEST',
+  message: 'expected Expect: 100-continue, got another expectation',
+  headers: { connection: 'close' },
+}
 export const SEVERAL_HOSTS: ErrorResponse = {
   status: 400,
   error: 'BAD_REQUEST',
   message: 'expected one Host header, got several',
+  headers: { connection: 'close' },
+}
+export const NO_HOST: ErrorResponse = {
+  status: 400,
+  error: 'BAD_REQUEST',
+  message: 'expected a Host header with a host and a port, got none or an invalid one',
   headers: { connection: 'close' },
 }
 export const FORBIDDEN: ErrorResponse = {

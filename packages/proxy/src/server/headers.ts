@@ -1,4 +1,12 @@
-import { type ErrorResponse, SEVERAL_HOSTS, UNFRAMED, UNKNOWN_CODING } from './error-responses.js'
+import type { IncomingMessage } from 'node:http'
+import {
+  type ErrorResponse,
+  NO_HOST,
+  SEVERAL_HOSTS,
+  UNFRAMED,
+  UNKNOWN_CODING,
+  UNKNOWN_VERSION,
+} from './error-responses.js'
 
 /** Alternating header names and values, as on the wire. */
 export type FlatHeaders = string[]
@@ -61,8 +69,18 @@ function problemOfCoding(hasOthers: boolean, value: string): ErrorResponse | und
 
 const COMMON_CONNECTION_PATTERN = /^\s*(keep-alive|close)\s*$/i
 
+/** A host with an optional port, or nothing (RFC 9112, section 3.2). */
+const HOST_PATTERN = /^(?:\[[\da-f:.]+(?:%25[\w.~-]+)?\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i
+
+/** The versions of the protocol. The parser of Node also accepts 0.9, which is a request line without a version, and 2.0. */
+const VERSIONS = ['1.1', '1.0']
+
 /** Parses the head of a request. */
-export function parseRequestHead(raw: readonly string[]): RequestHead {
+export function parseRequestHead({
+  rawHeaders: raw,
+  httpVersion,
+  method,
+}: Pick<IncomingMessage, 'rawHeaders' | 'httpVersion' | 'method'>): RequestHead {
   const headers: FlatHeaders = []
   const head: RequestHead = {
     headers,
@@ -86,13 +104,18 @@ export function parseRequestHead(raw: readonly string[]): RequestHead {
     else if (lower === 'proxy-authorization') head.authorization = value
     else if (lower === 'x-holdfast-policy') head.policy = value
     else if (lower === 'content-length') head.contentLength = Number(value)
-    else if (lower === 'host') hosts++
-    else if (lower === 'transfer-encoding') {
-      head.problem = problemOfCoding(head.isChunked, value)
+    else if (lower === 'host') {
+      hosts++
+      if (!HOST_PATTERN.test(value)) head.problem ??= NO_HOST
+    } else if (lower === 'transfer-encoding') {
+      head.problem = problemOfCoding(head.isChunked, value) ?? head.problem
       head.isChunked = true
     }
   }
   if (hosts > 1) head.problem ??= SEVERAL_HOSTS
+  // Clients omit it with CONNECT, whose target is a host and a port.
+  if (hosts === 0 && httpVersion === '1.1' && method !== 'CONNECT') head.problem ??= NO_HOST
+  if (!VERSIONS.includes(httpVersion)) head.problem = UNKNOWN_VERSION
   if (connection === '' || COMMON_CONNECTION_PATTERN.test(connection.slice(1))) return head
   return { ...head, headers: removeConnectionHeaders(headers, connection) }
 }

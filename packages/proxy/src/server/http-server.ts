@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { ClientConnections } from './client-connection.js'
 import { handleConnect } from './connect.js'
 import type { ProxyHandlerContext } from './context.js'
-import { sendError, sendErrorOnSocket } from './error-responses.js'
+import { type ErrorResponse, sendError, sendErrorOnSocket, UNKNOWN_EXPECTATION } from './error-responses.js'
 import { parseRequestHead } from './headers.js'
 import { handleRequest } from './http-request.js'
 import { PendingClient } from './pending-client.js'
@@ -25,6 +25,26 @@ const DISCONNECTED = new Set<string | undefined>(['ECONNRESET', 'HPE_INVALID_EOF
 export function createHttpServer(proxyContext: ProxyHandlerContext): Server {
   const { maxHeaderSize, idleTimeout, headTimeout, maxConnections } = proxyContext.settings
   const connections = new ClientConnections(maxHeaderSize)
+  const onRequest = (req: IncomingMessage, res: ServerResponse, expectation?: ErrorResponse): void => {
+    const connection = connections.get(req.socket)
+    const head = parseRequestHead(req)
+    const { isChunked, contentLength, problem = expectation } = head
+    const isHandled = connection.add(req, res, isChunked || contentLength > 0)
+    res.on('close', () => {
+      connection.delete(res)
+      // Idle connections are closed while the proxy is shutting down.
+      if (proxyContext.isClosing) setImmediate(() => server.closeIdleConnections())
+    })
+    // A request behind one that closes the connection is not handled: another server could parse it as part of that one.
+    if (!isHandled) return
+    if (problem !== undefined || (isChunked && req.httpVersionMinor === 0) || connection.isRecovered)
+      connection.closeAfter(res)
+    if (problem !== undefined) {
+      proxyContext.counts.refused++
+      sendError(res, problem)
+    } else if (isForProxyItself(req)) answerOwn(proxyContext, res)
+    else connection.schedule(() => handleRequest(proxyContext, req, res, head, connection))
+  }
   const server = createServer(
     {
       maxHeaderSize,
@@ -34,27 +54,13 @@ export function createHttpServer(proxyContext: ProxyHandlerContext): Server {
       connectionsCheckingInterval: Math.min(5000, Math.max(100, headTimeout / 2)),
       noDelay: true,
       insecureHTTPParser: false,
+      // The head is checked here, so that the response to one without Host closes the connection as every rejection does.
+      requireHostHeader: false,
     },
-    (req: IncomingMessage, res: ServerResponse) => {
-      const connection = connections.get(req.socket)
-      const head = parseRequestHead(req.rawHeaders)
-      const { problem, isChunked, contentLength } = head
-      const isHandled = connection.add(req, res, isChunked || contentLength > 0)
-      res.on('close', () => {
-        connection.delete(res)
-        // Idle connections are closed while the proxy is shutting down.
-        if (proxyContext.isClosing) setImmediate(() => server.closeIdleConnections())
-      })
-      // A request behind one that closes the connection is not handled: another server could parse it as part of that one.
-      if (!isHandled) return
-      if (problem !== undefined || (isChunked && req.httpVersionMinor === 0) || connection.isRecovered)
-        connection.closeAfter(res)
-      if (problem !== undefined) {
-        proxyContext.counts.refused++
-        sendError(res, problem)
-      } else if (isForProxyItself(req)) answerOwn(proxyContext, res)
-      else connection.schedule(() => handleRequest(proxyContext, req, res, head, connection))
-    },
+    (req: IncomingMessage, res: ServerResponse) => onRequest(req, res),
+  )
+  server.on('checkExpectation', (req: IncomingMessage, res: ServerResponse) =>
+    onRequest(req, res, UNKNOWN_EXPECTATION),
   )
   server.maxConnections = maxConnections
   server.on('connection', (socket: Socket) => {

@@ -65,7 +65,7 @@ async function performHandshake(
 ): Promise<TunnelResult> {
   const deadline = new ConnectDeadline({ connectTimeout: settings.responseTimeout, host }, signal)
   const release = destroyOnAbort(upstream, deadline.signal)
-  const { headers } = parseRequestHead(req.rawHeaders)
+  const { headers } = parseRequestHead(req)
   try {
     return await new Promise((resolve, reject) => {
       const handshake = request({
