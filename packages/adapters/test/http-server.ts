@@ -32,7 +32,8 @@ export async function startHttpServer(): Promise<TestServer> {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
-      const script = scripts.get(new URL(request.url ?? '/', 'http://server').pathname)
+      const { pathname } = new URL(request.url ?? '/', 'http://server')
+      const script = scripts.get(pathname.replace(/\/$/, ''))
       if (script === undefined) return void response.writeHead(404).end()
       const { method = '', headers } = request
       script.received.push({ method, headers, body: Buffer.concat(chunks).toString() })

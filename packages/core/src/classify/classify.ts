@@ -41,6 +41,8 @@ function byHttpError(error: ErrorLike, status: number): Classification {
   if (status === 403 && isRateLimited(error)) return { ...byHttpStatus(429), httpStatus: status }
   const { $metadata, $retryable, name } = error
   if ($metadata === undefined) return classification
+  // The SDK has adjusted its clock, so that the next request has a valid signature.
+  if (isErrorLike($metadata) && $metadata.clockSkewCorrected) return { ...UNKNOWN, httpStatus: status }
   const byName = isErrorLike($retryable)
     ? byCode($retryable.throttling ? 'Throttling' : 'http:503')
     : byCode(`${name}`)

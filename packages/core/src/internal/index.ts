@@ -93,7 +93,7 @@ export { type ParsedMember, parseMemberList } from '../pool/member-list.js'
 export type { MemberPool, Selection, SelectionOutcome } from '../pool/members/member-pool.js'
 export { STRATEGY_NAMES } from '../pool/strategies/index.js'
 export { reportOnce } from '../report.js'
-export { BUDGET_DEFAULTS } from '../retry/budget.js'
+export { BUDGET_DEFAULTS, countCall, withdrawRetry } from '../retry/budget.js'
 export { isRetryable, nextDelay } from '../retry/decide.js'
 export { computeDelay } from '../retry/delay.js'
 export {

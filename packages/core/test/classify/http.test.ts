@@ -153,4 +153,14 @@ describe('errors of the AWS SDK', () => {
     expect(classify(shaped({ name: 'ThrottlingException' })).kind).toBe('rate_limited')
     expect(classify(shaped({ name: 'TimeoutError', $metadata: {} })).kind).toBe('timeout')
   })
+
+  it('a rejected signature is transient once the AWS SDK has corrected its clock', () => {
+    const skewed = (more: object) =>
+      shaped({ name: 'RequestTimeTooSkewed', $metadata: { httpStatusCode: 403, ...more } })
+    expect(classify(skewed({})).category).toBe('permanent')
+    expect(classify(skewed({ clockSkewCorrected: true }))).toMatchObject({
+      category: 'transient',
+      httpStatus: 403,
+    })
+  })
 })
