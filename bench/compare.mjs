@@ -3,7 +3,8 @@
 //     node bench/compare.mjs OLD NEW [rounds] [part of a row's name]
 //
 // OLD and NEW are folders of clones in which `npm run build` was run. Each round starts a process for each build and each
-// row; a process reports its fastest batch, because other work on the machine can only slow it down. The ratio is the median over all rounds.
+// row. A process measures many short batches and reports the tenth percentile, because other work on the machine can only slow a
+// batch down. The ratio is the median over all rounds.
 import { spawnSync } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -11,6 +12,10 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 const [oldFolder, newFolder, count = '15', filter = ''] = process.argv.slice(2)
 
 /** @typedef {{ guard: Function, Pool: any, CircuitBreaker: any }} Core */
+
+const BATCH_CALLS = 200
+const WARM_UP_BATCHES = 200
+const BATCHES = 1500
 
 const TIMEOUTS = { attempt: 5000, total: 60_000 }
 const RETRY = { maxAttempts: 3, backoffType: 'immediate', jitterType: 'none' }
@@ -63,16 +68,15 @@ const ROWS = {
 async function measure(folder, row) {
   const core = await import(pathToFileURL(join(resolve(folder), 'packages/core/dist/index.js')).href)
   const call = ROWS[row](core)
-  const batch = async (times) => {
-    const before = process.cpuUsage()
-    for (let i = 0; i < times; i++) await call()
-    const { user, system } = process.cpuUsage(before)
-    return ((user + system) * 1000) / times
+  const batch = async () => {
+    const before = process.hrtime.bigint()
+    for (let i = 0; i < BATCH_CALLS; i++) await call()
+    return Number(process.hrtime.bigint() - before) / BATCH_CALLS
   }
-  await batch(20_000)
+  for (let i = 0; i < WARM_UP_BATCHES; i++) await batch()
   const samples = []
-  for (let i = 0; i < 15; i++) samples.push(await batch(10_000))
-  process.stdout.write(String(Math.min(...samples)))
+  for (let i = 0; i < BATCHES; i++) samples.push(await batch())
+  process.stdout.write(String(samples.toSorted((a, b) => a - b)[BATCHES / 10]))
 }
 
 const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]
