@@ -1,0 +1,1 @@
+export { type DrizzleDatabase, withTransaction } from './with-transaction.js'
