@@ -200,6 +200,22 @@ export const TOPICS = {
     about: 'The state that the nodes of a fleet share through Redis. `@holdfast/runtime` uses it.',
     topics: [topic('Fleet', 'fleet/src/', 'fleet.md')],
   },
+  '@holdfast/adapters/axios': {
+    about: 'Requests of axios under a guard.',
+    topics: [topic('axios', ['adapters/src/axios/', 'adapters/src/guard'], 'adapters.md')],
+  },
+  '@holdfast/adapters/bullmq': {
+    about: 'Jobs of a BullMQ worker under a guard.',
+    topics: [topic('BullMQ', 'adapters/src/bullmq/', 'adapters.md')],
+  },
+  '@holdfast/adapters/drizzle': {
+    about: 'Transactions of Drizzle on PostgreSQL that are retried as a whole.',
+    topics: [topic('Drizzle', 'adapters/src/drizzle/', 'adapters.md')],
+  },
+  '@holdfast/adapters/knex': {
+    about: 'Transactions of Knex on PostgreSQL that are retried as a whole.',
+    topics: [topic('Knex', 'adapters/src/knex/', 'adapters.md')],
+  },
 }
 
 /**

@@ -13,6 +13,7 @@ export interface DrizzleDatabase<Tx> {
   readonly $client: TransactionPool
   /** Its `session` sends all statements. */
   readonly _: object
+  /** Runs a function in a transaction. */
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>
 }
 

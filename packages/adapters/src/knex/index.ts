@@ -1,2 +1,2 @@
-export type { KnexClient, KnexConnection, KnexInstance } from './types.js'
+export type { KnexInstance } from './types.js'
 export { withTransaction } from './with-transaction.js'

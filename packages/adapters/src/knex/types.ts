@@ -18,7 +18,9 @@ export interface KnexClient {
 export interface KnexInstance<Trx> {
   /** Knex does not describe the type of its client: a {@link KnexClient}. */
   readonly client: unknown
+  /** Whether this is a transaction, which cannot be retried as a whole. */
   readonly isTransaction?: boolean | undefined
+  /** Runs a function in a transaction. */
   transaction<T>(
     fn: (trx: Trx) => Promise<T>,
     config?: { connection?: unknown; doNotRejectOnRollback?: boolean },
