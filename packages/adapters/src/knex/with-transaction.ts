@@ -19,7 +19,7 @@ import type { KnexClient, KnexInstance } from './types.js'
  * import { withTransaction } from '@holdfast/adapters/knex'
  * import knex from 'knex'
  *
- * const db = knex({ client: 'pg', connection: process.env.DATABASE_URL })
+ * const db = knex({ client: 'pg', connection: 'postgres://localhost/shop' })
  *
  * const left = await withTransaction(
  *   db,
