@@ -200,6 +200,10 @@ export const TOPICS = {
     about: 'The state that the nodes of a fleet share through Redis. `@holdfast/runtime` uses it.',
     topics: [topic('Fleet', 'fleet/src/', 'fleet.md')],
   },
+  '@holdfast/adapters/aws': {
+    about: 'Commands of the AWS SDK v3 under a guard.',
+    topics: [topic('AWS SDK', 'adapters/src/aws/', 'adapters.md')],
+  },
   '@holdfast/adapters/axios': {
     about: 'Requests of axios under a guard.',
     topics: [topic('axios', ['adapters/src/axios/', 'adapters/src/guard'], 'adapters.md')],
