@@ -98,6 +98,7 @@ function runUntil<T>(
   return new Promise((resolve, reject) => {
     const controller = new AbortController()
     let timer: unknown
+    let isWaiting = false
     const onAbort = () => cancel(signal?.reason)
     const clear = () => {
       clock.clearTimer(timer)
@@ -110,9 +111,11 @@ function runUntil<T>(
     }
     const waitUntilDue = () => {
       const left = dueAt - clock.now()
-      if (left > 0 || timer === undefined)
-        timer = left < Infinity ? clock.setTimer(waitUntilDue, Math.min(MAX_TIMER_MS, left)) : 0
-      else cancel(createError())
+      // A wait of 0 also sets a timer once. A clock can return any handle, and call back before it returns one.
+      if (left > 0 || !isWaiting) {
+        isWaiting = true
+        if (left < Infinity) timer = clock.setTimer(waitUntilDue, Math.min(MAX_TIMER_MS, left))
+      } else cancel(createError())
     }
     if (signal?.aborted) {
       onAbort()

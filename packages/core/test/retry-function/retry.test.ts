@@ -220,6 +220,35 @@ describe('retry', () => {
     expect(await rejection(retry(() => Promise.reject(down()), options))).toMatchObject({ message: 'enough' })
   })
 
+  it.each([false, true])(
+    'accepts a clock whose timers have no handle and run at once: %s',
+    async (isImmediate) => {
+      const clock = fakeClock()
+      const delays: number[] = []
+      let skipped = 0
+      const call = fate(
+        retry(({ number }) => (number < 3 ? Promise.reject(down()) : number), {
+          baseDelay: 10,
+          clock: {
+            now: () => clock.now() + skipped,
+            wall: clock.wall,
+            clearTimer: () => {},
+            setTimer(fn, ms) {
+              delays.push(ms)
+              if (isImmediate) {
+                skipped += ms
+                fn()
+              } else clock.setTimer(fn, ms)
+            },
+          },
+        }),
+      )
+      await clock.advance(100)
+      expect(call).toEqual({ state: 'fulfilled', value: 3 })
+      expect(delays).toEqual([10, 20])
+    },
+  )
+
   it('keeps the async context of its caller', async () => {
     const storage = new AsyncLocalStorage<string>()
     const seen: unknown[] = []
