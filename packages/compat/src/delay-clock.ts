@@ -1,11 +1,11 @@
 import type { Clock } from 'holdfast'
-import { clearTimer, startTimer, wallTime } from '../platform.js'
+import { clearTimer, wallTime } from './platform.js'
 
 /**
- * A clock for the delays of one call. Its time advances only by the delays, because p-retry retries as soon as the timer runs,
- * also where the platform or a test runs it early; the engine would otherwise wait for the rest of the delay.
+ * A clock for the delays of one call. Its time advances only by the delays, because the libraries continue as soon as the timer
+ * runs, also where the platform or a test runs it early; the engine would otherwise wait for the rest of the delay.
  */
-export function createDelayClock(unref: boolean): Clock {
+export function createDelayClock(start: (fn: () => void, ms: number) => unknown): Clock {
   let elapsed = 0
   return {
     now: () => elapsed,
@@ -16,7 +16,7 @@ export function createDelayClock(unref: boolean): Clock {
         elapsed += ms
         fn()
       }
-      return startTimer(onTimer, ms, unref)
+      return start(onTimer, ms)
     },
   }
 }

@@ -3,11 +3,10 @@ import { CircuitBreaker } from 'holdfast'
 /**
  * The state of a circuit, in a breaker of the engine: closed, open, or half-open with one probe.
  *
- * The circuit decides when the state changes. It opens by a percentage of all calls, cached and rejected ones included, and it
- * becomes half-open when its timer runs and not with the next call. So the breaker is tripped and reset, and its clock
- * advances only when the open time is over.
+ * The circuit of the other library decides when the state changes: by its own counts, and at its own times. So the breaker is
+ * tripped and reset, and its clock advances only when the open time is over.
  */
-export class CircuitState {
+export class ManualBreaker {
   private time = 0
   private readonly breaker = new CircuitBreaker({
     timeoutDuration: 1,

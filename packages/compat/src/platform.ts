@@ -26,3 +26,6 @@ export function startInterval(fn: () => void, ms: number): unknown {
 
 /** Ends a timer of {@link startInterval}. */
 export const clearIntervalTimer = (timer: unknown): void => clearInterval(timer as number)
+
+/** Monotonic milliseconds. */
+export const monotonicTime = (): number => performance.now()

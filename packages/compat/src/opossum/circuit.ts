@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events'
 import { guard } from 'holdfast'
+import { ManualBreaker } from '../manual-breaker.js'
 import { clearTimer, startInterval, startTimer, wallTime } from '../platform.js'
 import { type CacheTransport, MemoryCache } from './cache.js'
-import { CircuitState } from './circuit-state.js'
 import { createCircuitError, isCircuitError } from './errors.js'
 import type { CoalesceReset, Options, State } from './options.js'
 import { createSemaphore, type Semaphore } from './semaphore.js'
@@ -77,7 +77,7 @@ export class CircuitBreaker<TI extends unknown[] = unknown[], TR = unknown> exte
   readonly group: string
   readonly volumeThreshold: number
   readonly status: Status
-  private readonly circuitState = new CircuitState()
+  private readonly circuitState = new ManualBreaker()
   private isEnabled = true
   private isWarmingUp: boolean
   private isStopped = false

@@ -1,8 +1,8 @@
 import { stopRetrying } from 'holdfast'
 import { retry } from 'holdfast/retry'
-import { random, wallTime } from '../platform.js'
+import { createDelayClock } from '../delay-clock.js'
+import { random, startTimer, wallTime } from '../platform.js'
 import { AbortError } from './abort-error.js'
-import { createDelayClock } from './clock.js'
 import { isNetworkError } from './network-error.js'
 import { type Options, parseOptions, type RetryContext, type Settings } from './options.js'
 
@@ -56,7 +56,7 @@ export async function pRetry<T>(
         maxDelay: Number.POSITIVE_INFINITY,
         respectRetryAfter: false,
         signal: delayController.signal,
-        clock: createDelayClock(settings.unref === true),
+        clock: createDelayClock((fn, ms) => startTimer(fn, ms, settings.unref === true)),
       },
     )
   } finally {

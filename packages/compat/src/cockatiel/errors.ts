@@ -1,0 +1,66 @@
+const CIRCUIT_IS_OPEN = 'Execution prevented because the circuit breaker is open'
+
+/** A circuit breaker rejected the call because it is open. */
+export class BrokenCircuitError extends Error {
+  readonly isBrokenCircuitError = true
+
+  constructor(message = CIRCUIT_IS_OPEN) {
+    super(message)
+  }
+}
+
+/** A circuit breaker rejected the call because `isolate` holds it open. */
+export class IsolatedCircuitError extends BrokenCircuitError {
+  readonly isIsolatedCircuitError = true
+
+  constructor() {
+    super(CIRCUIT_IS_OPEN)
+  }
+}
+
+/** The `lastFailure` of a circuit breaker that was restored while open. */
+export class HydratingCircuitError extends Error {
+  readonly isHydratingCircuitError = true
+
+  constructor(message = CIRCUIT_IS_OPEN) {
+    super(message)
+  }
+}
+
+/** A bulkhead rejected the call because its slots and its queue are full. */
+export class BulkheadRejectedError extends Error {
+  readonly isBulkheadRejectedError = true
+
+  constructor(executionSlots: number, queueSlots: number) {
+    super(`Bulkhead capacity exceeded (0/${executionSlots} execution slots, 0/${queueSlots} available)`)
+  }
+}
+
+/** A call timed out, or its signal was aborted before it started. */
+export class TaskCancelledError extends Error {
+  readonly isTaskCancelledError = true
+
+  constructor(message = 'Operation cancelled') {
+    super(message)
+  }
+}
+
+// The properties also identify errors of another copy of the package.
+const hasMark =
+  <T extends Error>(mark: keyof T & string) =>
+  (error: unknown): error is T =>
+    error instanceof Error && mark in error
+
+/** Whether the error is a {@link BrokenCircuitError}. */
+export const isBrokenCircuitError: (e: unknown) => e is BrokenCircuitError = hasMark('isBrokenCircuitError')
+/** Whether the error is a {@link BulkheadRejectedError}. */
+export const isBulkheadRejectedError: (e: unknown) => e is BulkheadRejectedError =
+  hasMark('isBulkheadRejectedError')
+/** Whether the error is an {@link IsolatedCircuitError}. */
+export const isIsolatedCircuitError: (e: unknown) => e is IsolatedCircuitError =
+  hasMark('isIsolatedCircuitError')
+/** Whether the error is a {@link TaskCancelledError}. */
+export const isTaskCancelledError: (e: unknown) => e is TaskCancelledError = hasMark('isTaskCancelledError')
+/** Whether the error is a {@link HydratingCircuitError}. */
+export const isHydratingCircuitError: (e: unknown) => e is HydratingCircuitError =
+  hasMark('isHydratingCircuitError')
