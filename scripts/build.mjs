@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join, relative, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 import { buildCommonJs, copyTypes } from './cjs.mjs'
@@ -14,6 +14,9 @@ const all = packages()
 
 /** Sources that `guard` works without. They are files of their own, so that a bundler can leave them out. */
 const APART = ['pool/pool.ts']
+
+/** Programs of threads. They lie beside the chunks, because the code that starts them is in one. */
+const THREADS = ['sqlite/holdfast-sqlite-thread.ts']
 
 const options = /** @type {const} */ ({
   bundle: true,
@@ -44,8 +47,12 @@ for (const { name, dir, entries, commands, hasCommonJs } of all) {
     if (entries.length > 0)
       await build({
         ...options,
-        entryPoints: entries.map(({ source }) => source),
-        outbase: src,
+        entryPoints: [
+          ...entries.map(({ source }) => ({ in: source, out: relative(src, source).replace(/\.ts$/, '') })),
+          ...THREADS.map((file) => join(src, file))
+            .filter(existsSync)
+            .map((file) => ({ in: file, out: `chunks/${basename(file, '.ts')}` })),
+        ],
         outdir: dist,
         splitting: true,
         chunkNames: 'chunks/[name]-[hash]',

@@ -1,8 +1,38 @@
+import { join } from 'node:path'
+
 /** Loaded by the process that measures, not by the one that lists. */
 const measure = () => import('../measure/sqlite.mjs')
 
+/** @param {(dir: string) => string} store */
+const stalls = async (store) => ({ samples: await (await import('../measure/stalls.mjs')).stalls(store) })
+
 /** @type {import('./index.mjs').Case[]} */
 export const sqlite = [
+  {
+    name: 'sqlite-stalls',
+    title: 'Delay of the event loop while a runtime writes to SQLite',
+    note:
+      'Every 10 ms two calls succeed, and two calls fail three times and become dead letters: sessions, events, error ' +
+      'records, counters and dead letters with a payload of 1 kB. 25 seconds without load, then 25 seconds with load; ' +
+      'monitorEventLoopDelay with a resolution of 1 ms. The store in memory is the control: its delay is that of the ' +
+      'calls themselves. Other busy processes delay the event loop too, so a bound is only valid on a quiet machine.',
+    metrics: [
+      { key: 'beyond', title: 'p99.9, load − idle', unit: 'milliseconds' },
+      { key: 'idle', title: 'p99.9 idle', unit: 'milliseconds' },
+      { key: 'loaded', title: 'p99.9 load', unit: 'milliseconds' },
+      { key: 'idleMax', title: 'max idle', unit: 'milliseconds' },
+      { key: 'loadedMax', title: 'max load', unit: 'milliseconds' },
+    ],
+    rounds: 3,
+    subjects: [
+      {
+        label: 'the SQLite store',
+        bounds: { beyond: 10 },
+        measure: () => stalls((dir) => `sqlite:${join(dir, 'store.db')}`),
+      },
+      { label: 'memory', measure: () => stalls(() => 'memory') },
+    ],
+  },
   {
     name: 'sqlite-adds',
     title: 'Adding dead letters to SQLite, a thousand at a time',

@@ -1,8 +1,9 @@
 // Shared by the measurements of stores. Stores are not part of the public API, so their sources are measured.
-import { rm } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
+import { buildSqliteThread } from '../../packages/store/test/sqlite-thread-build.mjs'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -24,6 +25,27 @@ export async function bundleSources(name, contents) {
     logLevel: 'error',
   })
   return outfile
+}
+
+/**
+ * Makes the program of the SQLite thread and a file that exports what `contents` does, both in one folder, so that a store uses
+ * the thread. Loads the file and calls `use`, then deletes the folder.
+ *
+ * @template T
+ * @param {string} name
+ * @param {string} contents
+ * @param {(exported: any) => Promise<T>} use
+ */
+export async function withThreadSources(name, contents, use) {
+  const folder = join(ROOT, '.cache', `${name}-bench-${process.pid}`)
+  await mkdir(folder, { recursive: true })
+  try {
+    const outfile = await bundleSources(join(`${name}-bench-${process.pid}`, 'main'), contents)
+    await buildSqliteThread(folder)
+    return await use(await import(pathToFileURL(outfile).href))
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
 }
 
 /**

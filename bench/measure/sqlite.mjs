@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { letter, loadSources, random, START } from './sources.mjs'
+import { letter, random, START, withThreadSources } from './sources.mjs'
 
 /**
  * @typedef {typeof import('../../packages/store/src/sqlite/index.js')} Index
@@ -12,29 +12,29 @@ import { letter, loadSources, random, START } from './sources.mjs'
  * @typedef {import('../../packages/records/src/dead-letter.js').DeadLetter} DeadLetter
  */
 
-/** @returns {Promise<Index & Drivers>} */
-const load = () =>
-  loadSources(
-    'sqlite',
-    `export { openSqlite } from './packages/store/src/sqlite/index.ts'\nexport { openSqliteDriver } from './packages/store/src/sqlite/driver.ts'`,
-  )
+const SOURCES = `export { openSqlite } from './packages/store/src/sqlite/index.ts'
+  export { openSqliteDriver } from './packages/store/src/sqlite/driver.ts'`
 
 /**
  * @template T
  * @param {(store: Store, driver: (file: string) => Promise<Driver>, dir: string) => Promise<T>} work
  */
-async function withStore(work) {
-  const { openSqlite, openSqliteDriver } = await load()
-  const dir = await mkdtemp(join(tmpdir(), 'holdfast-bench-'))
-  const store = openSqlite(join(dir, 'store.db'))
-  await store.open()
-  try {
-    return await work(store, openSqliteDriver, dir)
-  } finally {
-    await store.close()
-    await rm(dir, { recursive: true })
-  }
-}
+const withStore = (work) =>
+  withThreadSources(
+    'sqlite',
+    SOURCES,
+    async (/** @type {Index & Drivers} */ { openSqlite, openSqliteDriver }) => {
+      const dir = await mkdtemp(join(tmpdir(), 'holdfast-bench-'))
+      const store = openSqlite(join(dir, 'store.db'))
+      await store.open()
+      try {
+        return await work(store, openSqliteDriver, dir)
+      } finally {
+        await store.close()
+        await rm(dir, { recursive: true })
+      }
+    },
+  )
 
 /** How many are added at a time, in how many rounds, after how many to warm up. */
 const TOGETHER = 1000

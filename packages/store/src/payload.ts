@@ -7,6 +7,9 @@ export const serializePayload = (payload: unknown): string => serializeJson(payl
 export const serializeValue = (key: string, value: unknown): string =>
   serializeJson(value, `the value of ${key}`)
 
+/** The plain data that a store returns for a payload. @throws INVALID_OPTIONS if it has no JSON form */
+export const toJsonValue = (payload: unknown): unknown => JSON.parse(serializePayload(payload))
+
 function serializeJson(value: unknown, subject: string): string {
   let text: string | undefined
   let cause: unknown

@@ -2,6 +2,7 @@ import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/pr
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { SqliteConnection } from '../src/sqlite/connection.js'
+import { bufferDeadLetters } from '../src/sqlite/dead-letter-buffer.js'
 import { SqliteDeadLetters } from '../src/sqlite/dead-letters.js'
 import { openSqliteDriver } from '../src/sqlite/driver.js'
 import { openSqlite } from '../src/sqlite/index.js'
@@ -195,7 +196,7 @@ describe('a full disk', () => {
     const commits = new WriteQueue(join(await folder(), 'holdfast.db'), { lockTimeout: 1000 })
     onTestFinished(() => commits.close())
     await commits.open()
-    const letters = new SqliteDeadLetters(commits)
+    const letters = bufferDeadLetters(new SqliteDeadLetters(commits))
     await letters.add([letter(0)], NO_LIMIT)
     commits.sql.exec('PRAGMA max_page_count = 1')
     return { letters, makeRoom: () => commits.sql.exec('PRAGMA max_page_count = 1000000') }

@@ -10,15 +10,18 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { sourceAliases } from '../../../scripts/packages.mjs'
 import { at, letter } from './contract/records.js'
 import { folder, opened } from './sqlite-place.js'
+import { buildSqliteThread } from './sqlite-thread-build.mjs'
 
 const NO_LIMIT = { maxEntries: Number.POSITIVE_INFINITY }
 
 const ROOT = join(import.meta.dirname, '../../..')
 /** In the workspace, so that the driver is found. */
-const CHILD = join(ROOT, '.cache', `sqlite-child-${process.pid}.mjs`)
+const FOLDER = join(ROOT, '.cache', `sqlite-child-${process.pid}`)
+const CHILD = join(FOLDER, 'main.mjs')
 
 beforeAll(async () => {
-  await mkdir(join(ROOT, '.cache'), { recursive: true })
+  await mkdir(FOLDER, { recursive: true })
+  await buildSqliteThread(FOLDER)
   await build({
     entryPoints: [join(import.meta.dirname, 'sqlite-child.ts')],
     outfile: CHILD,
@@ -29,7 +32,7 @@ beforeAll(async () => {
     alias: sourceAliases,
   })
 })
-afterAll(() => rm(CHILD, { force: true }))
+afterAll(() => rm(FOLDER, { recursive: true, force: true }))
 
 type Child = ChildProcessByStdio<Writable, Readable, null>
 

@@ -11,6 +11,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 import { sourceAliases } from '../../../../scripts/packages.mjs'
+import { buildSqliteThread } from '../../../store/test/sqlite-thread-build.mjs'
 import { seeded } from './random.mjs'
 
 const [place = 'files', rounds = '50', entries = '1000', given = String(randomInt(2 ** 31))] =
@@ -41,6 +42,7 @@ await build({
   external: ['libsql', 'zod'],
   alias: sourceAliases,
 })
+await buildSqliteThread(made)
 const bundle = pathToFileURL(join(made, 'open-store.mjs')).href
 const urls = { files: `files:${join(folder, 'store')}`, sqlite: `sqlite:${join(folder, 'store.db')}` }
 const url = place in urls ? urls[/** @type {'files'} */ (place)] : place

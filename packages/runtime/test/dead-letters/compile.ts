@@ -1,10 +1,14 @@
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { buildSqliteThread } from '../../../store/test/sqlite-thread-build.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../../../..')
 
-/** Makes one file of a program and the sources of the packages, which Node runs by itself. Gives where it is. */
+/**
+ * Makes one file of a program and the sources of the packages, which Node runs by itself, and the program of the SQLite thread
+ * beside it. Gives where it is.
+ */
 export async function compile(entry: string, name: string): Promise<string> {
   const outfile = join(root, '.cache', name, 'main.mjs')
   await build({
@@ -30,5 +34,6 @@ export async function compile(entry: string, name: string): Promise<string> {
       },
     ],
   })
+  await buildSqliteThread(dirname(outfile))
   return outfile
 }

@@ -2,9 +2,9 @@ import type { DeadLetter } from '@holdfast/records'
 import { columnValues } from '../dead-letter-columns.js'
 import { toDuplicate } from '../dead-letter-decisions.js'
 import type { Added } from '../dead-letter-store.js'
-import { hashOf, toColumn } from '../text.js'
+import { fromColumn } from '../text.js'
 import type { SqliteConnection } from './connection.js'
-import { addToCount, findById, findByKey, insertProcessed } from './dead-letter-rows.js'
+import { addToCount, findById, findByKey, fromRow, insertProcessed } from './dead-letter-rows.js'
 import {
   COLUMNS,
   COUNT_OPEN,
@@ -14,116 +14,96 @@ import {
   SELECT_LAST_SEQ,
 } from './statements/dead-letters.js'
 import type { SqliteValue } from './statements/parameters.js'
-import type { WriteQueue } from './write-queue.js'
-
-/** How many entries, or characters of them, one job adds before other jobs get a turn. */
-const MAX_JOB = { entries: 512, size: 2 ** 20 } as const
 
 /** How many rows one statement inserts, because a statement costs more than a row. */
 const ROWS_PER_INSERT = 16
 
-interface PendingAdd {
-  entry: DeadLetter
-  row: SqliteValue[]
-  maxEntries: number
-  result: Added | undefined
+/** A serialized entry: the values of its columns, and the limit of entries that are not completed. */
+export interface EncodedDeadLetter {
+  readonly row: readonly SqliteValue[]
+  readonly maxEntries: number
 }
 
-interface AddBatch {
-  waiting: PendingAdd[]
-  size: number
-  written: Promise<void>
-}
+/** The result of inserting an entry. An added entry is not repeated, because the caller has it. */
+export type Inserted = Exclude<Added, { result: 'added' }> | { result: 'added' }
 
+const COLUMN_NAMES = Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]
 const COLUMN_LIST = Object.values(COLUMNS)
-const PAYLOAD_INDEX = COLUMN_LIST.indexOf(COLUMNS.original_payload)
+const COLUMN_INDEX = Object.fromEntries(COLUMN_NAMES.map((name, index) => [name, index])) as Record<
+  keyof typeof COLUMNS,
+  number
+>
 const INSERT_ONE = insertEntries(1)
 const INSERT_MANY = insertEntries(ROWS_PER_INSERT)
 
-/** Adds entries. All entries of one turn of the event loop are added by one job, and so in one transaction. */
-export class DeadLetterInserts {
-  private readonly commits: WriteQueue
-  private batch: AddBatch | undefined
+export const encodeDeadLetter = (entry: DeadLetter, maxEntries: number): EncodedDeadLetter => ({
+  row: columnValues(COLUMN_LIST, entry, null),
+  maxEntries,
+})
 
-  constructor(writes: WriteQueue) {
-    this.commits = writes
-  }
+/** The number of characters of a payload. */
+export const payloadSize = ({ row }: EncodedDeadLetter): number => textOf(row, 'original_payload').length
 
-  async add(entries: readonly DeadLetter[], maxEntries: number): Promise<Added[]> {
-    const waiting = entries.map(
-      (entry): PendingAdd => ({
-        entry,
-        row: columnValues(COLUMN_LIST, entry, null),
-        maxEntries,
-        result: undefined,
-      }),
-    )
-    const batches = new Set<Promise<void>>()
-    for (const one of waiting) {
-      const batch = (this.batch ??= this.startBatch())
-      batch.waiting.push(one)
-      batch.size += (one.row[PAYLOAD_INDEX] as string).length
-      batches.add(batch.written)
-      if (batch.waiting.length >= MAX_JOB.entries || batch.size >= MAX_JOB.size) this.batch = undefined
-    }
-    await Promise.all(batches)
-    return waiting.map(({ result }) => result as Added)
-  }
+const textOf = (row: readonly SqliteValue[], column: keyof typeof COLUMNS): string =>
+  row[COLUMN_INDEX[column]] as string
 
-  private startBatch(): AddBatch {
-    const batch: AddBatch = { waiting: [], size: 0, written: Promise.resolve() }
-    const end = () => {
-      if (this.batch === batch) this.batch = undefined
-    }
-    batch.written = this.commits.write(() => {
-      // From now on no entries are added to this batch, even if the transaction fails.
-      end()
-      insertAll(this.commits.sql, batch.waiting)
-    })
-    batch.written.catch(end)
-    return batch
-  }
-}
+/** The name in a column, as the entry has it. */
+const nameOf = (row: readonly SqliteValue[], column: keyof typeof COLUMNS): string =>
+  fromColumn(textOf(row, column))
 
-function insertAll(sql: SqliteConnection, waiting: readonly PendingAdd[]): void {
+const entryOf = (row: readonly SqliteValue[]): DeadLetter =>
+  fromRow({
+    seq: 0,
+    lease_owner: null,
+    entry: textOf(row, 'entry'),
+    original_payload: textOf(row, 'original_payload'),
+  }).entry
+
+/** Inserts entries in a transaction, each with its own result. */
+export function insertDeadLetters(sql: SqliteConnection, entries: readonly EncodedDeadLetter[]): Inserted[] {
   const { open } = sql.get<{ open: number | null }>(COUNT_OPEN) as { open: number | null }
   const counts = new InsertCounts(open ?? 0)
-  const keys = existingKeys(sql, waiting)
-  let group: PendingAdd[] = []
-  const insert = () => {
-    insertGroup(sql, group, counts)
+  const keys = existingKeys(sql, entries)
+  const results: Inserted[] = []
+  // Entries whose keys are new and that do not exceed the limit are inserted together.
+  let group: EncodedDeadLetter[] = []
+  const insertWaiting = () => {
+    results.push(...insertGroup(sql, group, counts))
     group = []
   }
-  for (const one of waiting) {
-    const key = toColumn(one.entry.idempotencyKey)
+  for (const one of entries) {
+    const key = textOf(one.row, 'idempotency_key')
     const isSimple = !keys.has(key) && counts.open + group.length < one.maxEntries
     keys.add(key)
     if (isSimple) group.push(one)
-    if (!isSimple || group.length === ROWS_PER_INSERT) insert()
-    if (!isSimple) one.result = insertOne(sql, one, counts)
+    if (!isSimple || group.length === ROWS_PER_INSERT) insertWaiting()
+    if (!isSimple) results.push(insertOne(sql, one, counts))
   }
-  insert()
+  insertWaiting()
   counts.write(sql)
+  return results
 }
 
 /** The idempotency keys that exist already. */
-function existingKeys(sql: SqliteConnection, waiting: readonly PendingAdd[]): Set<string> {
-  const hashes = waiting.map(({ entry }) => hashOf(entry.idempotencyKey))
+function existingKeys(sql: SqliteConnection, entries: readonly EncodedDeadLetter[]): Set<string> {
+  const hashes = entries.map(({ row }) => row[COLUMN_INDEX.key_hash])
   const rows = sql.all<{ key: string }>(SELECT_KEYS, JSON.stringify(hashes))
   return new Set(rows.map(({ key }) => key))
 }
 
 /** The usual case: the entries do not exceed the limit, and their keys are new. */
-function insertGroup(sql: SqliteConnection, group: readonly PendingAdd[], counts: InsertCounts): void {
-  if (group.length === ROWS_PER_INSERT && tryInsertGroup(sql, group)) {
-    for (const one of group) one.result = toAdded(sql, one.entry, counts)
-    return
-  }
-  for (const one of group) one.result = insertOne(sql, one, counts, true)
+function insertGroup(
+  sql: SqliteConnection,
+  group: readonly EncodedDeadLetter[],
+  counts: InsertCounts,
+): Inserted[] {
+  if (group.length === ROWS_PER_INSERT && tryInsertGroup(sql, group))
+    return group.map(({ row }) => toAdded(sql, row, counts))
+  return group.map((one) => insertOne(sql, one, counts, true))
 }
 
 /** Inserts all entries, or none and returns false if one of the ids exists. */
-function tryInsertGroup(sql: SqliteConnection, group: readonly PendingAdd[]): boolean {
+function tryInsertGroup(sql: SqliteConnection, group: readonly EncodedDeadLetter[]): boolean {
   const { last } = sql.get<{ last: number | null }>(SELECT_LAST_SEQ) as {
     last: number | null
   }
@@ -134,22 +114,23 @@ function tryInsertGroup(sql: SqliteConnection, group: readonly PendingAdd[]): bo
 
 function insertOne(
   sql: SqliteConnection,
-  { entry, row, maxEntries }: PendingAdd,
+  { row, maxEntries }: EncodedDeadLetter,
   counts: InsertCounts,
   isNewKey = false,
-): Added {
-  if (isNewKey && sql.statement(INSERT_ONE).run(row) === 1) return toAdded(sql, entry, counts)
-  const same = findByKey(sql, entry.idempotencyKey) ?? findById(sql, entry.dlqId)
-  if (same !== undefined) return toDuplicate(same.entry, entry)
+): Inserted {
+  if (isNewKey && sql.statement(INSERT_ONE).run(row) === 1) return toAdded(sql, row, counts)
+  const same = findByKey(sql, nameOf(row, 'idempotency_key')) ?? findById(sql, nameOf(row, 'dlq_id'))
+  if (same !== undefined) return toDuplicate(same.entry, entryOf(row))
   if (counts.open >= maxEntries) return { result: 'full' }
   sql.statement(INSERT_ONE).run(row)
-  return toAdded(sql, entry, counts)
+  return toAdded(sql, row, counts)
 }
 
-function toAdded(sql: SqliteConnection, entry: DeadLetter, counts: InsertCounts): Added {
-  counts.add(entry)
-  if (entry.status === 'completed') insertProcessed(sql, entry)
-  return { result: 'added', entry }
+function toAdded(sql: SqliteConnection, row: readonly SqliteValue[], counts: InsertCounts): Inserted {
+  const status = textOf(row, 'status')
+  counts.add(nameOf(row, 'operation_type'), status)
+  if (status === 'completed') insertProcessed(sql, entryOf(row))
+  return { result: 'added' }
 }
 
 /** Counts the entries that a job adds, and writes the counts once. */
@@ -162,10 +143,10 @@ class InsertCounts {
     this.open = open
   }
 
-  add({ operationType, status }: DeadLetter): void {
+  add(operation: string, status: string): void {
     if (status !== 'completed') this.open++
-    let byStatus = this.added.get(operationType)
-    if (byStatus === undefined) this.added.set(operationType, (byStatus = new Map()))
+    let byStatus = this.added.get(operation)
+    if (byStatus === undefined) this.added.set(operation, (byStatus = new Map()))
     byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
   }
 

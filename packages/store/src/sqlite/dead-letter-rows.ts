@@ -28,7 +28,12 @@ export interface StoredDeadLetter {
 
 const CHANGING = Object.values(CHANGING_COLUMNS)
 
-function fromRow({ seq, lease_owner, entry, original_payload }: SqliteDeadLetterRow): StoredDeadLetter {
+export function fromRow({
+  seq,
+  lease_owner,
+  entry,
+  original_payload,
+}: SqliteDeadLetterRow): StoredDeadLetter {
   const wire = JSON.parse(entry) as object
   const payload: unknown = JSON.parse(original_payload)
   const owner = lease_owner === null ? null : fromColumn(lease_owner)

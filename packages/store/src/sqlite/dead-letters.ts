@@ -5,7 +5,6 @@ import { toQuery } from '../dead-letter-index.js'
 import { viewAt, withLease } from '../dead-letter-rules.js'
 import type { DeadLetterSelection } from '../dead-letter-selection.js'
 import type {
-  Added,
   DeadLetterFilter,
   DeadLetterSelector,
   DeadLetterStats,
@@ -14,7 +13,8 @@ import type {
 import type { Page } from '../journals.js'
 import { serializePayload } from '../payload.js'
 import { fromColumn, toColumn } from '../text.js'
-import { DeadLetterInserts } from './dead-letter-inserts.js'
+import type { DeadLetterRows } from './dead-letter-buffer.js'
+import { type EncodedDeadLetter, type Inserted, insertDeadLetters } from './dead-letter-inserts.js'
 import { countEntries, readStats, selectPositions } from './dead-letter-queries.js'
 import { addToCount, findById, readEntries, replaceEntry, type StoredDeadLetter } from './dead-letter-rows.js'
 import {
@@ -30,9 +30,8 @@ import { nextMacrotask, type WriteQueue } from './write-queue.js'
 const BATCH_SIZE = 100
 
 /** Dead letters in a table. Every change is a transaction that is durable when its promise resolves. */
-export class SqliteDeadLetters implements DeadLetterStore {
+export class SqliteDeadLetters implements DeadLetterRows {
   private readonly writes: WriteQueue
-  private readonly inserts: DeadLetterInserts
   private readonly entryChanges = createEntryChanges((id, decide) => this.change(id, decide))
   readonly lease = this.entryChanges.lease
   readonly renew = this.entryChanges.renew
@@ -43,11 +42,10 @@ export class SqliteDeadLetters implements DeadLetterStore {
 
   constructor(writes: WriteQueue) {
     this.writes = writes
-    this.inserts = new DeadLetterInserts(writes)
   }
 
-  add(entries: readonly DeadLetter[], limits: { maxEntries: number }): Promise<Added[]> {
-    return this.inserts.add(entries, limits.maxEntries)
+  insert(entries: readonly EncodedDeadLetter[]): Promise<Inserted[]> {
+    return this.writes.write(() => insertDeadLetters(this.writes.sql, entries))
   }
 
   get(id: string, now: Date): Promise<DeadLetter | undefined> {

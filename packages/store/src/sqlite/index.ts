@@ -1,47 +1,103 @@
+import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
-import { dirname } from 'node:path'
-import type { Store } from '../store.js'
-import { SqliteBreakers } from './breakers.js'
-import { SqliteDeadLetters } from './dead-letters.js'
-import type { SqliteDriverName } from './driver.js'
-import { SqliteJournal, SqliteSessions } from './journal.js'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { serializeLayer } from '../layer-rows.js'
+import { serializeValue } from '../payload.js'
+import type { LayerStore, Store, ValueStore } from '../store.js'
+import { bufferDeadLetters } from './dead-letter-buffer.js'
+import { createLocalHost, type TableHost, tablesOf } from './host.js'
+import { JournalBuffer, SessionBuffer } from './journal-buffer.js'
 import { auditTable, breakerEventTable, errorTable, eventTable, sessionTable } from './journal-tables.js'
-import { SqliteLayers } from './layers.js'
-import { SqliteMetrics } from './metrics.js'
-import { SqliteValues } from './values.js'
-import { WriteQueue } from './write-queue.js'
+import type { TableOptions } from './tables.js'
+import { ThreadHost, ThreadStartError } from './thread-host.js'
 
 /** Options of a store in SQLite. */
-export interface SqliteOptions {
-  /** The driver. @defaultValue that of Node.js if it has one, else libsql */
-  driver?: SqliteDriverName | undefined
-  /** Milliseconds to wait while other processes hold the lock. @defaultValue 10_000 */
-  lockTimeout?: number | undefined
+export interface SqliteOptions extends TableOptions {
+  /** The program of the thread that has the connection. Without one, the connection is in this thread. */
+  threadEntry?: URL | undefined
 }
 
-/** Creates a store in one SQLite file, for any number of processes. The file is created by `open`. */
-export function openSqlite(file: string, { driver, lockTimeout = 10_000 }: SqliteOptions = {}): Store {
-  const writes = new WriteQueue(file, { driver, lockTimeout })
+/** The program of the thread in the built package. */
+const THREAD_FILE = 'holdfast-sqlite-thread.js'
+
+/** The program of the thread; undefined in sources, and in bundles that do not contain it. */
+function findThreadEntry(): URL | undefined {
+  try {
+    // Not `new URL(name, import.meta.url)`, because bundlers copy such a file without the files that it imports.
+    const file = join(dirname(fileURLToPath(import.meta.url)), THREAD_FILE)
+    return existsSync(file) ? pathToFileURL(file) : undefined
+  } catch {
+    return undefined // a bundle in CommonJS has no import.meta.url
+  }
+}
+
+/**
+ * Creates a store in one SQLite file, for any number of processes. The file is created by `open`. This thread serializes records;
+ * a thread of its own has the connection where that is possible.
+ */
+export function openSqlite(file: string, options: SqliteOptions = {}): Store {
+  const { threadEntry = findThreadEntry(), ...tableOptions } = options
+  let host: TableHost =
+    threadEntry === undefined
+      ? createLocalHost(file, tableOptions)
+      : new ThreadHost(file, tableOptions, threadEntry)
+  const tables = tablesOf(() => host)
+  const onFull = () => host.commitNow?.()
+  const sessions = new SessionBuffer(tables.sessions, sessionTable, { onFull })
+  const events = new JournalBuffer(tables.events, eventTable, { onFull })
+  const errors = new JournalBuffer(tables.errors, errorTable, { onFull })
+  const audit = new JournalBuffer(tables.audit, auditTable, { isDurable: true })
+  const breakerEvents = new JournalBuffer(tables.breakerEvents, breakerEventTable, { onFull })
+  const deadLetters = bufferDeadLetters(tables.deadLetters)
   return {
     kind: 'sqlite',
     get damaged() {
-      return writes.hasUnreadableRows
+      return host.hasUnreadableRows
     },
-    sessions: new SqliteSessions(writes, sessionTable),
-    events: new SqliteJournal(writes, eventTable),
-    errors: new SqliteJournal(writes, errorTable),
-    audit: new SqliteJournal(writes, auditTable, true),
-    breakerEvents: new SqliteJournal(writes, breakerEventTable),
-    breakers: new SqliteBreakers(writes),
-    metrics: new SqliteMetrics(writes),
-    layers: new SqliteLayers(writes),
-    deadLetters: new SqliteDeadLetters(writes),
-    values: new SqliteValues(writes),
-    open: () => writes.open(),
-    close: () => writes.close(),
+    sessions,
+    events,
+    errors,
+    audit,
+    breakerEvents,
+    breakers: tables.breakers,
+    metrics: tables.metrics,
+    layers: withPlainLayers(tables.layers),
+    deadLetters,
+    values: withPlainValues(tables.values),
+    async open() {
+      try {
+        await tables.file.open()
+      } catch (error) {
+        if (!(error instanceof ThreadStartError)) throw error
+        console.error(
+          `holdfast: the SQLite store ${file} uses the main thread, because its own cannot be started: ${error.message}`,
+        )
+        host = createLocalHost(file, tableOptions)
+        await tables.file.open()
+      }
+    },
+    async close() {
+      for (const buffer of [sessions, events, errors, audit, breakerEvents, deadLetters]) buffer.flush()
+      await tables.file.close()
+    },
     async freeSpace() {
       const { bavail, bsize } = await statfs(dirname(file))
       return bavail * bsize
     },
   }
 }
+
+/** Layers are stored as JSON, so that another thread can receive any value that has a JSON form. */
+const withPlainLayers = (layers: LayerStore): LayerStore => ({
+  ...layers,
+  append: async (version, after) =>
+    layers.append({ ...version, layer: JSON.parse(serializeLayer(version.layer)) as unknown }, after),
+  rewrite: async (version, layer) => layers.rewrite(version, JSON.parse(serializeLayer(layer)) as unknown),
+})
+
+/** Named values are stored as JSON. @throws INVALID_OPTIONS for a value without a JSON form */
+const withPlainValues = (values: ValueStore): ValueStore => ({
+  ...values,
+  set: async (key, value) => values.set(key, JSON.parse(serializeValue(key, value)) as unknown),
+})

@@ -1,4 +1,4 @@
-import type { CamelCased, RetrySession, sessionSchema } from '@holdfast/records'
+import type { CamelCased, sessionSchema } from '@holdfast/records'
 import type { z } from 'zod'
 import { encodeCursor, parsePaging } from '../cursor.js'
 import { matchesFilter } from '../filters.js'
@@ -7,11 +7,11 @@ import { toColumn } from '../text.js'
 import type { JournalTable } from './journal-tables.js'
 import { compressOldRows, expireRecords, SCAN_SIZE } from './retention.js'
 import {
+  type EncodedRow,
   findRow,
   insertSessionIds,
   type JournalRow,
   MAX_ROW_RECORDS,
-  RowDraft,
   recordsOf,
   writeRows,
 } from './rows.js'
@@ -30,9 +30,6 @@ interface TimeRangeFilter extends PageOptions {
   to?: Date | undefined
 }
 
-/** How many records are committed in one transaction. */
-const MAX_BATCH_RECORDS = 512
-
 /** How many rows are read, and how many are counted, before the event loop gets a turn. */
 const ROWS_PER_READ = 4
 const ROWS_PER_COUNT = 2000
@@ -40,24 +37,14 @@ const ROWS_PER_COUNT = 2000
 /** How many records are decoded before the event loop gets a turn. */
 const RECORDS_PER_READ = 200
 
-/** Records that wait to be written together. */
-interface JournalBatch<S extends z.ZodType> {
-  rows: RowDraft<S>[]
-  entries: number
-  /** The ids by which the records can be read. */
-  ids: string[]
-  written: Promise<void>
-}
-
-/** Records in the order of insertion. */
+/** The records of one journal, in the order of insertion. Arguments and results are plain data. */
 export class SqliteJournal<S extends z.ZodType, F extends TimeRangeFilter>
-  implements Journal<CamelCased<S>, F>
+  implements Omit<Journal<CamelCased<S>, F>, 'append'>
 {
   protected readonly writes: WriteQueue
   protected readonly table: JournalTable<S, F>
   /** Whether records must survive a crash of the machine, not only of the process. */
   private readonly isDurable: boolean
-  private batch: JournalBatch<S> | undefined
 
   constructor(writes: WriteQueue, table: JournalTable<S, F>, isDurable = false) {
     this.writes = writes
@@ -65,45 +52,13 @@ export class SqliteJournal<S extends z.ZodType, F extends TimeRangeFilter>
     this.isDurable = isDurable
   }
 
-  async append(records: readonly CamelCased<S>[]): Promise<void> {
-    let written: Promise<void> | undefined
-    for (const record of records) {
-      const batch = (this.batch ??= this.startBatch())
-      let row = batch.rows.at(-1)
-      if (row === undefined || row.isFull)
-        batch.rows.push((row = new RowDraft(this.table as JournalTable<S, never>)))
-      row.add(record)
-      this.onRecordAdded(record, batch)
-      if (++batch.entries >= MAX_BATCH_RECORDS) {
-        this.batch = undefined
-        this.writes.commitNow()
-      }
-      // Batches are written in order, so the last one is written last.
-      written = batch.written
-    }
-    await written
+  /** Inserts serialized rows. */
+  insert(rows: readonly EncodedRow[]): Promise<void> {
+    return this.commit(() => void writeRows(this.writes.sql, this.table, rows))
   }
 
-  private startBatch(): JournalBatch<S> {
-    const batch: JournalBatch<S> = { rows: [], entries: 0, ids: [], written: Promise.resolve() }
-    const end = () => {
-      if (this.batch === batch) this.batch = undefined
-    }
-    const work = () => {
-      // From now on no records are added to this batch, even if the transaction fails.
-      end()
-      this.insert(batch)
-    }
-    batch.written = this.isDurable ? this.writes.write(work) : this.writes.writeDeferred(work)
-    batch.written.catch(end)
-    return batch
-  }
-
-  /** Called for each record that is added to a batch. */
-  protected onRecordAdded(_record: CamelCased<S>, _batch: JournalBatch<S>): void {}
-
-  protected insert({ rows }: JournalBatch<S>): number {
-    return writeRows(this.writes.sql, this.table as JournalTable<S, never>, rows)
+  protected commit(work: () => void): Promise<void> {
+    return this.isDurable ? this.writes.write(work) : this.writes.writeNext(work)
   }
 
   async list(filter?: F): Promise<Page<CamelCased<S>>> {
@@ -221,19 +176,14 @@ export class SqliteJournal<S extends z.ZodType, F extends TimeRangeFilter>
 /** A journal of sessions, which can also be read by id. */
 export class SqliteSessions
   extends SqliteJournal<typeof sessionSchema, SessionFilter>
-  implements SessionJournal
+  implements Omit<SessionJournal, 'append'>
 {
-  protected override onRecordAdded(
-    { sessionId }: RetrySession,
-    { ids }: JournalBatch<typeof sessionSchema>,
-  ): void {
-    ids.push(sessionId)
-  }
-
-  protected override insert(batch: JournalBatch<typeof sessionSchema>): number {
-    const first = super.insert(batch)
-    insertSessionIds(this.writes.sql, batch.ids, first)
-    return first
+  /** Inserts serialized rows and the ids of their sessions. */
+  override insert(rows: readonly EncodedRow[], ids: readonly string[] = []): Promise<void> {
+    return this.commit(() => {
+      const { sql } = this.writes
+      insertSessionIds(sql, ids, writeRows(sql, this.table, rows))
+    })
   }
 
   get(id: string): Promise<CamelCased<typeof sessionSchema> | undefined> {

@@ -42,6 +42,12 @@ export const MAX_ROW_RECORDS = COMPRESSED_CHUNK_SIZE + MAX_RECORDS_PER_ROW
 /** How many ids one statement inserts, because a statement costs more than a row. */
 const IDS_PER_INSERT = 16
 
+/** A serialized row without the numbers of its records, which are known when it is inserted. */
+export interface EncodedRow {
+  readonly entries: number
+  readonly values: readonly SqliteValue[]
+}
+
 /** Records that become one row. Each is serialized when it is added, and only its text is kept. */
 export class RowDraft<S extends z.ZodType> {
   private readonly table: JournalTable<S, never>
@@ -51,7 +57,7 @@ export class RowDraft<S extends z.ZodType> {
   private oldest = Number.POSITIVE_INFINITY
   private newest = Number.NEGATIVE_INFINITY
   private greatest = ''
-  /** The values of a full row, without the record numbers. */
+  /** The values of a full row. */
   private finishedValues: SqliteValue[] | undefined = undefined
   entries = 0
   /** Whether no more records can be added. */
@@ -87,9 +93,8 @@ export class RowDraft<S extends z.ZodType> {
     this.finishedValues = this.createValues()
   }
 
-  /** The values of the row, with records numbered from `first` on. */
-  values(first: number): SqliteValue[] {
-    return [first + this.entries - 1, first, this.entries, ...(this.finishedValues ?? this.createValues())]
+  encode(): EncodedRow {
+    return { entries: this.entries, values: this.finishedValues ?? this.createValues() }
   }
 
   private createValues(): SqliteValue[] {
@@ -105,18 +110,17 @@ export class RowDraft<S extends z.ZodType> {
 }
 
 /** Inserts rows and returns the number of the first record. */
-export function writeRows<S extends z.ZodType>(
+export function writeRows(
   sql: SqliteConnection,
-  { table, columns, greatest }: JournalTable<S, never>,
-  drafts: readonly RowDraft<S>[],
+  { table, columns, greatest }: AnyJournalTable,
+  rows: readonly EncodedRow[],
 ): number {
   const start = (sql.get<{ seq: number }>(SELECT_NEWEST_SEQ, table)?.seq ?? 0) + 1
   const statement = sql.statement(insertRow(table, 6 + (greatest ? 1 : 0) + columns.length))
   let first = start
-  for (const draft of drafts) {
-    if (draft.entries === 0) continue // its only record could not be written
-    statement.run(draft.values(first))
-    first += draft.entries
+  for (const { entries, values } of rows) {
+    statement.run([first + entries - 1, first, entries, ...values])
+    first += entries
   }
   return start
 }

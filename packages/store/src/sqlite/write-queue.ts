@@ -4,7 +4,7 @@ import { checkLogIsGone, createFileGoneError, createNotOpenError, SqliteConnecti
 import type { SqliteDriverName } from './driver.js'
 import { canReconnect, createUnavailableError, isBusy } from './failure.js'
 
-/** How long one transaction accepts work. The event loop is blocked meanwhile. */
+/** How long one transaction accepts work. Other processes and reads wait meanwhile. */
 const TRANSACTION_BUDGET_MS = 4
 
 /** How long deferred writes wait to be batched. Durable writes wait for the end of the current turn of the event loop. */
@@ -48,6 +48,7 @@ export class WriteQueue {
   private deferred: WriteJob[] = []
   private currentDrain: Promise<void> | undefined
   private timer: unknown
+  private isDrainScheduled = false
   /** How many of the next jobs run in a transaction of their own, to find out which of them failed. */
   private soloJobs = 0
 
@@ -80,6 +81,11 @@ export class WriteQueue {
       this.pendingOpen = undefined
     })
     await this.pendingOpen
+  }
+
+  /** Continues with a file that was open before. The first use connects, and fails if the file is missing. */
+  resume(): void {
+    this.isOpen = true
   }
 
   async close(): Promise<void> {
@@ -128,6 +134,11 @@ export class WriteQueue {
     return this.enqueue(work, true)
   }
 
+  /** Writes at the end of this turn of the event loop. The work survives a crash of the process, and not always one of the machine. */
+  writeNext<T>(work: () => T): Promise<T> {
+    return this.enqueue(work, false, true)
+  }
+
   /** Writes with a short delay. The work survives a crash of the process, and not always one of the machine. */
   writeDeferred<T>(work: () => T): Promise<T> {
     return this.enqueue(work, false)
@@ -150,7 +161,7 @@ export class WriteQueue {
     await done.catch(() => {})
   }
 
-  private enqueue<T>(work: () => T, isDurable: boolean): Promise<T> {
+  private enqueue<T>(work: () => T, isDurable: boolean, isNext = isDurable): Promise<T> {
     if (!this.isOpen) return Promise.reject(createNotOpenError(this.file))
     return new Promise<T>((resolve, reject) => {
       let result: T
@@ -159,15 +170,25 @@ export class WriteQueue {
         done: () => resolve(result),
         fail: (error) => reject(createUnavailableError(this.file, error)),
       }
-      if (isDurable) {
-        if (this.durable.push(job) === 1) setImmediate(() => void this.drain())
+      if (isDurable) this.durable.push(job)
+      else this.deferred.push(job)
+      if (isNext) {
+        this.drainNext()
         return
       }
-      this.deferred.push(job)
       this.timer ??= systemClock.setTimer(() => {
         this.timer = undefined
         void this.drain()
       }, DEFER_MS)
+    })
+  }
+
+  private drainNext(): void {
+    if (this.isDrainScheduled) return
+    this.isDrainScheduled = true
+    setImmediate(() => {
+      this.isDrainScheduled = false
+      void this.drain()
     })
   }
 

@@ -1,0 +1,179 @@
+import { Worker } from 'node:worker_threads'
+import { HoldfastError } from 'holdfast'
+import { createNotOpenError } from './connection.js'
+import type { TableHost, TableName } from './host.js'
+import type { TableOptions } from './tables.js'
+import { decodeError, type ThreadInput, type ThreadRequest, type ThreadResponse } from './thread-protocol.js'
+
+/** How many threads can end during a call before it fails, because the call itself may end them. */
+const MAX_ATTEMPTS = 2
+
+interface PendingCall {
+  readonly request: ThreadRequest
+  attempts: number
+  resolve(result: unknown): void
+  reject(error: unknown): void
+}
+
+/** The error of a thread that could not be started. */
+export class ThreadStartError extends Error {}
+
+/**
+ * Runs the tables of a file in a worker thread, so that commits and checkpoints do not block the event loop. The thread does not
+ * keep the process running, except while a call waits for it. If the thread ends, it is started again, and the calls that
+ * wait are sent again: adding an entry twice adds it once, and records can be repeated, as after any retry.
+ */
+export class ThreadHost implements TableHost {
+  hasUnreadableRows = false
+  private readonly input: ThreadInput
+  private readonly entry: URL
+  private worker: Worker | undefined
+  /** Whether calls are accepted. */
+  private isOpen = false
+  /** Whether a thread that is started continues with the file. */
+  private isFileOpen = false
+  private closing: Promise<void> | undefined
+  private lastId = 0
+  /** The calls without a response, in order. */
+  private readonly pending = new Map<number, PendingCall>()
+
+  constructor(file: string, options: TableOptions, entry: URL) {
+    this.input = { file, options }
+    this.entry = entry
+  }
+
+  call(table: TableName, method: string, args: readonly unknown[]): Promise<unknown> {
+    if (table === 'file') return method === 'open' ? this.open() : this.close()
+    if (!this.isOpen) return Promise.reject(createNotOpenError(this.input.file))
+    return this.send(table, method, args)
+  }
+
+  private async open(): Promise<void> {
+    if (this.isOpen) return
+    try {
+      await this.send('file', 'open', [])
+    } catch (error) {
+      await this.stop()
+      throw error
+    }
+    this.isOpen = true
+    this.isFileOpen = true
+  }
+
+  private close(): Promise<void> {
+    if (!this.isOpen) return this.closing ?? Promise.resolve()
+    // From here on calls are rejected. Those that were sent are completed first.
+    const closed = this.send('file', 'close', [])
+    this.isOpen = false
+    this.closing = closed.then(() => this.stop())
+    return this.closing
+  }
+
+  private async stop(): Promise<void> {
+    const { worker } = this
+    this.worker = undefined
+    this.isFileOpen = false
+    await worker?.terminate()
+  }
+
+  private send(table: TableName, method: string, args: readonly unknown[]): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const request = { id: ++this.lastId, table, method, args }
+      const call: PendingCall = { request, attempts: 0, resolve, reject }
+      this.pending.set(request.id, call)
+      this.post(call)
+    })
+  }
+
+  private post(call: PendingCall): void {
+    try {
+      const worker = (this.worker ??= this.start())
+      call.attempts++
+      worker.postMessage(call.request)
+      worker.ref()
+    } catch (error) {
+      this.finish(call, () => call.reject(toCallError(this.input.file, call, error)))
+    }
+  }
+
+  /** Starts a thread. One that replaces another continues with the file. */
+  private start(): Worker {
+    let worker: Worker
+    try {
+      worker = new Worker(this.entry, { workerData: this.input, name: 'holdfast-sqlite' })
+    } catch (error) {
+      throw new ThreadStartError('the thread cannot be started', { cause: error })
+    }
+    let failure: unknown
+    worker.on('message', (response: ThreadResponse) => this.onResponse(response))
+    worker.on('error', (error) => {
+      failure = error
+    })
+    worker.on('exit', (code) => {
+      if (this.worker !== worker) return
+      this.worker = undefined
+      this.onExit(failure ?? new Error(`it ended with code ${code}`))
+    })
+    if (this.isFileOpen)
+      worker.postMessage({ id: 0, table: 'file', method: 'resume', args: [] } satisfies ThreadRequest)
+    worker.unref()
+    return worker
+  }
+
+  private onResponse(response: ThreadResponse): void {
+    this.hasUnreadableRows = response.hasUnreadableRows
+    const call = this.pending.get(response.id)
+    if (call === undefined) return
+    this.finish(call, () => {
+      if ('error' in response) call.reject(decodeError(response.error))
+      else call.resolve(response.result)
+    })
+  }
+
+  /** Ends a call. An idle thread does not keep the process running. */
+  private finish(call: PendingCall, settle: () => void): void {
+    this.pending.delete(call.request.id)
+    if (this.pending.size === 0) this.worker?.unref()
+    settle()
+  }
+
+  private onExit(cause: unknown): void {
+    const { file } = this.input
+    if (this.isFileOpen) {
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      console.error(`holdfast: the thread of the SQLite store ${file} ended (${reason}); it is started again`)
+    }
+    for (const call of this.pending.values()) {
+      if (call.request.method === 'open')
+        this.finish(call, () =>
+          call.reject(new ThreadStartError('the thread ended before it opened the file', { cause })),
+        )
+      else if (call.attempts >= MAX_ATTEMPTS)
+        this.finish(call, () => call.reject(createThreadEndedError(file, cause)))
+      else this.post(call)
+    }
+  }
+}
+
+const createThreadEndedError = (file: string, cause: unknown): HoldfastError =>
+  new HoldfastError(
+    'STORE_UNAVAILABLE',
+    `the SQLite store ${file}: its thread ended several times during this call`,
+    { cause, status: 503 },
+  )
+
+/** The error of a call that could not be sent. */
+function toCallError(file: string, { request }: PendingCall, cause: unknown): unknown {
+  if (cause instanceof ThreadStartError)
+    return request.method === 'open'
+      ? cause
+      : new HoldfastError('STORE_UNAVAILABLE', `the SQLite store ${file}: its thread cannot be started`, {
+          cause,
+          status: 503,
+        })
+  return new HoldfastError(
+    'INVALID_OPTIONS',
+    `the arguments of ${request.table}.${request.method} are not plain data: ${(cause as Error).message}`,
+    { cause },
+  )
+}

@@ -1,0 +1,219 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { build } from 'esbuild'
+import { isHoldfastError } from 'holdfast'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { sourceAliases } from '../../../scripts/packages.mjs'
+import { openSqlite } from '../src/sqlite/index.js'
+import { at, event, letter, session } from './contract/records.js'
+import { describeStore } from './contract.js'
+import { folder, opened } from './sqlite-place.js'
+import { buildSqliteThread } from './sqlite-thread-build.mjs'
+
+const ROOT = join(import.meta.dirname, '../../..')
+const NO_LIMIT = { maxEntries: Number.POSITIVE_INFINITY }
+
+let programs: string
+let threadEntry: URL
+beforeAll(async () => {
+  await mkdir(join(ROOT, '.cache'), { recursive: true })
+  programs = await mkdtemp(join(ROOT, '.cache/sqlite-thread-'))
+  threadEntry = pathToFileURL(await buildSqliteThread(programs))
+})
+afterAll(() => rm(programs, { recursive: true, force: true }))
+
+describeStore(
+  'sqlite in a thread',
+  async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'holdfast-sqlite-'))
+    return {
+      async open() {
+        const store = openSqlite(join(dir, 'data', 'holdfast.db'), { threadEntry })
+        await store.open()
+        return store
+      },
+      remove: () => rm(dir, { recursive: true }),
+    }
+  },
+  { durable: true },
+)
+
+/**
+ * A thread that ends by itself: `point` is `request` for when a request has arrived, before it is committed, or `response` for when a
+ * request was carried out, before the response. It ends as often as `arm` allows.
+ */
+async function fragileThread(point: 'request' | 'response', method: string) {
+  const dir = await mkdtemp(join(programs, 'fragile-'))
+  const marker = join(dir, 'armed')
+  const entry = join(dir, 'main.js')
+  await writeFile(
+    entry,
+    `import ${JSON.stringify(threadEntry.href)}
+    import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+    import { parentPort } from 'node:worker_threads'
+    const requests = new Map()
+    const end = (method) => {
+      const left = existsSync(${JSON.stringify(marker)}) ? Number(readFileSync(${JSON.stringify(marker)}, 'utf8')) : 0
+      if (left === 0 || method !== ${JSON.stringify(method)}) return
+      writeFileSync(${JSON.stringify(marker)}, String(left - 1))
+      process.exit(7)
+    }
+    const post = parentPort.postMessage
+    parentPort.postMessage = (response) => {
+      if (${JSON.stringify(point)} === 'response') end(requests.get(response.id))
+      post.call(parentPort, response)
+    }
+    parentPort.on('message', ({ id, method }) => {
+      requests.set(id, method)
+      if (${JSON.stringify(point)} === 'request') end(method)
+    })`,
+  )
+  return {
+    threadEntry: pathToFileURL(entry),
+    arm: (times = 1) => writeFile(marker, String(times)),
+  }
+}
+
+/** The lines on stderr until the test ends. */
+function errorLines(): string[] {
+  const lines: string[] = []
+  const spy = vi.spyOn(console, 'error').mockImplementation((line) => void lines.push(String(line)))
+  onTestFinished(() => spy.mockRestore())
+  return lines
+}
+
+describe('a thread that ends unexpectedly', () => {
+  it('is replaced, and writes that it had not carried out are stored', async () => {
+    const lines = errorLines()
+    const { threadEntry, arm } = await fragileThread('request', 'insert')
+    const store = await opened(join(await folder(), 'holdfast.db'), { threadEntry })
+    await store.deadLetters.add([letter(1)], NO_LIMIT)
+    await arm()
+    await Promise.all([
+      store.deadLetters.add([letter(2)], NO_LIMIT),
+      store.sessions.append([session(1)]),
+      store.values.set('k', 1),
+    ])
+    expect((await store.deadLetters.stats(at(9))).total).toBe(2)
+    expect(await store.sessions.count()).toBe(1)
+    expect(await store.values.get('k')).toBe(1)
+    expect(lines).toEqual([
+      expect.stringMatching(/the thread of the SQLite store .* ended \(.*7\); it is started again/),
+    ])
+  })
+
+  it('stores an entry once if it ended between the commit and the response', async () => {
+    errorLines()
+    const { threadEntry, arm } = await fragileThread('response', 'insert')
+    const store = await opened(join(await folder(), 'holdfast.db'), { threadEntry })
+    await arm()
+    expect(await store.deadLetters.add([letter(1)], NO_LIMIT)).toMatchObject([{ entry: { dlqId: 'dlq_1' } }])
+    expect((await store.deadLetters.stats(at(9))).total).toBe(1)
+  })
+
+  it('fails a call that ends every thread, and continues with the next call', async () => {
+    errorLines()
+    const { threadEntry, arm } = await fragileThread('request', 'stats')
+    const store = await opened(join(await folder(), 'holdfast.db'), { threadEntry })
+    await arm(2)
+    await expect(store.deadLetters.stats(at(1))).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    expect((await store.deadLetters.stats(at(1))).total).toBe(0)
+  })
+
+  it('keeps waiting writes if it ended while the store was being closed', async () => {
+    errorLines()
+    const { threadEntry, arm } = await fragileThread('request', 'close')
+    const file = join(await folder(), 'holdfast.db')
+    const store = await opened(file, { threadEntry })
+    await arm()
+    const written = store.events.append([event(1)])
+    await store.close()
+    await written
+    const again = await opened(file)
+    expect(await again.events.count()).toBe(1)
+  })
+
+  it('does not create a file again that was deleted meanwhile', async () => {
+    errorLines()
+    const { threadEntry, arm } = await fragileThread('request', 'stats')
+    const file = join(await folder(), 'holdfast.db')
+    const store = await opened(file, { threadEntry })
+    for (const suffix of ['', '-wal', '-shm']) await rm(file + suffix, { force: true })
+    await arm()
+    await expect(store.deadLetters.stats(at(1))).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+
+  it('is not used if it cannot be started', async () => {
+    const lines = errorLines()
+    const entry = join(programs, 'broken.js')
+    await writeFile(entry, "import './missing.js'")
+    const store = await opened(join(await folder(), 'holdfast.db'), { threadEntry: pathToFileURL(entry) })
+    await store.values.set('k', 1)
+    expect(await store.values.get('k')).toBe(1)
+    expect(lines).toEqual([
+      expect.stringContaining('uses the main thread, because its own cannot be started'),
+    ])
+  })
+})
+
+describe('a SQLite store with a thread', () => {
+  it('rejects with the error and its cause', async () => {
+    const dir = await folder()
+    await mkdir(join(dir, 'holdfast.db'))
+    const opening = openSqlite(join(dir, 'holdfast.db'), { threadEntry }).open()
+    const error = await opening.catch((thrown: unknown) => thrown)
+    expect(isHoldfastError(error, 'STORE_UNAVAILABLE')).toBe(true)
+    expect(error).toMatchObject({ status: 503, message: expect.stringContaining('cannot be opened') })
+    expect((error as Error).cause).toBeInstanceOf(Error)
+  })
+
+  it('stores the JSON form of payloads and values', async () => {
+    const store = await opened(join(await folder(), 'holdfast.db'), { threadEntry })
+    const payload = { price: { toJSON: () => '12 EUR' }, ignored: () => 1 }
+    await store.deadLetters.add([letter(1, { originalPayload: payload })], NO_LIMIT)
+    await store.deadLetters.edit('dlq_1', payload, at(2))
+    await store.values.set('k', payload)
+    const stored = { price: '12 EUR' }
+    expect(await store.deadLetters.get('dlq_1', at(3))).toMatchObject({
+      originalPayload: stored,
+      editedPayload: stored,
+    })
+    expect(await store.values.get('k')).toEqual(stored)
+    await expect(store.deadLetters.edit('dlq_1', 1n, at(2))).rejects.toMatchObject({
+      code: 'INVALID_OPTIONS',
+    })
+    await expect(store.deadLetters.list({ status: (() => 1) as never }, at(1))).rejects.toMatchObject({
+      code: 'INVALID_OPTIONS',
+    })
+  })
+
+  it('does not keep the process running, except while a call waits', async () => {
+    const child = join(programs, 'child.mjs')
+    await build({
+      stdin: {
+        contents: `import { openSqlite } from './packages/store/src/sqlite/index.ts'
+          const store = openSqlite(process.argv[2])
+          await store.open()
+          await store.values.set('awaited', 1)
+          store.values.set('not awaited', 1)`,
+        resolveDir: ROOT,
+      },
+      outfile: child,
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      external: ['libsql'],
+      alias: sourceAliases,
+    })
+    const file = join(await folder(), 'holdfast.db')
+    await promisify(execFile)(process.execPath, [child, file])
+    const store = await opened(file)
+    expect(await store.values.get('awaited')).toBe(1)
+    expect(await store.values.get('not awaited')).toBe(1)
+  })
+})
