@@ -114,12 +114,12 @@ export class DeadLetterInserts {
     }
     const fresh = chosen === undefined ? waiting : waiting.filter((one) => chosen.has(one))
     const inserted = fresh.length === 0 ? new Set<string>() : await this.insertAll(sql, fresh)
-    const rest = waiting.filter((one) => !inserted.has(idOf(one)) || !fresh.includes(one))
+    // Of two entries with the same id in one call, the first was added.
+    const added = new Set(fresh.filter((one) => inserted.delete(idOf(one))))
+    const rest = waiting.filter((one) => !added.has(one))
     const known = rest.length === 0 ? new Map<string, DeadLetter>() : await this.findExisting(sql, rest)
-    const left = new Set(inserted)
     return waiting.map((one): Added => {
-      // Of two entries with the same id in one call, the first was added.
-      if ((chosen?.has(one) ?? true) && left.delete(idOf(one))) return { result: 'added', entry: one.entry }
+      if (added.has(one)) return { result: 'added', entry: one.entry }
       const same = known.get(keyOf(one)) ?? known.get(idOf(one))
       return same === undefined ? { result: 'full' } : toDuplicate(same, one.entry)
     })

@@ -71,6 +71,12 @@ export function describeDeadLetters(bench: Bench): void {
       expect(bare(await dlq().get('dlq_1', at(0)))).toEqual(letter(1))
     })
 
+    it('knows the second of two equal entries in one call', async () => {
+      const results = await add(letter(1), letter(1), letter(1, { originalPayload: 'other' }))
+      expect(results.map(({ result }) => result)).toEqual(['added', 'known', 'conflict'])
+      expect((await dlq().stats(at(0))).total).toBe(1)
+    })
+
     it('is full when the limit of entries that are not completed is reached', async () => {
       const limits = { maxEntries: 2 }
       const results = await dlq().add([letter(1), letter(2), letter(3)], limits)
