@@ -1,0 +1,27 @@
+export {
+  createSimulatedPostgres,
+  type PostgresCommand,
+  type PostgresFault,
+  type SimulatedPostgres,
+} from './postgres/server.js'
+export {
+  createSimulatedPostgresStore,
+  type PostgresObserver,
+  type SimulatedPostgresHost,
+  type SimulatedStoreOptions,
+} from './postgres/store.js'
+export {
+  createRedisHost,
+  createSimulatedRedisClient,
+  createSimulatedRedisDriver,
+  type SimulatedClientOptions,
+  type SimulatedRedisHost,
+} from './redis/client.js'
+export {
+  createSimulatedRedis,
+  type RedisFault,
+  type RedisKeyDump,
+  type RedisLoss,
+  type RedisResult,
+  type SimulatedRedis,
+} from './redis/server.js'

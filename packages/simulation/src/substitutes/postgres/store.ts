@@ -1,0 +1,242 @@
+import { type Clock, type Guard, guard, isHoldfastError, type Random } from 'holdfast'
+import {
+  createUnavailableError,
+  isStatementTimeout,
+  sqlState,
+} from '../../../../store/src/postgres/failure.js'
+import type { Store } from '../../../../store/src/store.js'
+import type { Link } from '../../network/link.js'
+import type { PostgresCommand, SimulatedPostgres } from './server.js'
+
+/** Is notified of the requests that a server executes. */
+export interface PostgresObserver {
+  onExecute(part: string, method: string, args: readonly unknown[]): void
+  onExecuted(part: string, method: string, args: readonly unknown[], result: unknown): void
+}
+
+/** A simulated PostgreSQL with its clock. */
+export interface SimulatedPostgresHost {
+  readonly postgres: SimulatedPostgres
+  /** The time of the server, in milliseconds since 1970. */
+  now(): number
+  readonly observer?: PostgresObserver | undefined
+}
+
+function executeOn({ postgres, now, observer }: SimulatedPostgresHost, command: PostgresCommand): unknown {
+  const [part = '', method = ''] = command.method.split('.')
+  observer?.onExecute(part, method, command.args)
+  const result = postgres.execute(command, now())
+  observer?.onExecuted(part, method, command.args, result)
+  return result
+}
+
+export interface SimulatedStoreOptions {
+  readonly host: SimulatedPostgresHost
+  /** The name of the node, for the ids of its commands. */
+  readonly node: string
+  readonly clock: Clock
+  readonly random: Random
+  /** Creates a connection to the server that is not established yet. */
+  connect(): Link
+  /** The largest number of connections. @defaultValue 4 */
+  readonly connections?: number
+  /** Milliseconds to wait for a connection. @defaultValue 2000 */
+  readonly connectTimeout?: number
+  /** Milliseconds to wait for a reply. @defaultValue 6000 */
+  readonly replyTimeout?: number
+}
+
+/** How often a transaction is tried, by method. A caller of `add` waits with a failed call. */
+const attemptsOf = (method: string): number => (method === 'deadLetters.add' ? 2 : 5)
+
+/** The delay before the store listens again after its connection was lost. */
+const LISTEN_AGAIN_MS = 5000
+
+/** How many leases a process with fast handlers acquires or settles in one transaction. */
+const LEASE_BATCH_SIZE = 100
+
+const DISPLAY_NAME = 'simulated'
+
+/** Connections that are opened when they are needed and replaced when they break. */
+class ConnectionPool {
+  private readonly idle: Link[] = []
+  private readonly options: SimulatedStoreOptions
+
+  constructor(options: SimulatedStoreOptions) {
+    this.options = options
+  }
+
+  async run<T>(execute: () => T): Promise<T> {
+    const { connectTimeout = 2000, replyTimeout = 6000 } = this.options
+    const link = this.idle.pop() ?? this.options.connect()
+    try {
+      if (!link.isOpen) await this.withTimeout(link.open(), connectTimeout, 'no connection')
+      const value = await this.withTimeout(link.request(execute), replyTimeout, 'no reply')
+      this.idle.push(link)
+      return value
+    } catch (error) {
+      // After an error that the server reported, the connection is still usable.
+      if (sqlState(error) !== undefined || isHoldfastError(error)) this.idle.push(link)
+      else link.close()
+      throw error
+    }
+  }
+
+  close(): void {
+    for (const link of this.idle.splice(0)) link.close()
+  }
+
+  private withTimeout<T>(work: Promise<T>, ms: number, problem: string): Promise<T> {
+    const { clock } = this.options
+    return new Promise((resolve, reject) => {
+      const timer = clock.setTimer(
+        () => reject(Object.assign(new Error(`${problem} within ${ms} ms`), { code: 'ETIMEDOUT' })),
+        ms,
+      )
+      work.then(resolve, reject).finally(() => clock.clearTimer(timer))
+    })
+  }
+}
+
+/** The guard of `PostgresDatabase`. */
+const createDatabaseGuard = ({ clock, random, connections = 4 }: SimulatedStoreOptions): Guard =>
+  guard({
+    name: 'postgres',
+    clock,
+    random,
+    retry: {
+      maxAttempts: 5,
+      baseDelay: 100,
+      maxDelay: 2000,
+      jitterType: 'full',
+      jitterAmount: 0.5,
+      abortOn: [isStatementTimeout, (error: unknown) => isHoldfastError(error)],
+    },
+    breaker: {
+      windowType: 'consecutive',
+      failureThreshold: 2 * connections + 4,
+      timeoutDuration: 500,
+      timeoutMultiplier: 2,
+      maxTimeoutDuration: 2000,
+      probeLease: 10_000,
+    },
+    bulkhead: { limit: connections, queue: 10_000 },
+  })
+
+/**
+ * Creates the store of one node on a simulated PostgreSQL. Every method is one transaction: a request that the server executes at
+ * once, and a reply. A lost reply is followed by the same request, whose id tells the server that the work may be done already.
+ */
+export function createSimulatedPostgresStore(options: SimulatedStoreOptions): Store {
+  const { host, node, clock } = options
+  const pool = new ConnectionPool(options)
+  const database = createDatabaseGuard(options)
+  const running = new Set<Promise<unknown>>()
+  let commandCount = 0
+  let isOpen = false
+  const stopListening = new Set<() => void>()
+
+  async function call(method: string, args: readonly unknown[]): Promise<unknown> {
+    if (!isOpen) throw createUnavailableError(DISPLAY_NAME, new Error('not open'))
+    const command = { id: `${node}:${commandCount++}`, method, args }
+    const work = database.run(() => pool.run(() => executeOn(host, command)), {
+      retry: { maxAttempts: attemptsOf(method) },
+    })
+    running.add(work)
+    try {
+      return await work
+    } catch (error) {
+      throw createUnavailableError(DISPLAY_NAME, error)
+    } finally {
+      running.delete(work)
+    }
+  }
+
+  /** An object whose methods are commands. */
+  const part = (name: string, methods: readonly string[]): object =>
+    Object.fromEntries(
+      methods.map((method) => [method, (...args: unknown[]) => call(`${name}.${method}`, args)]),
+    )
+
+  const journal = ['append', 'list', 'expire', 'count']
+  const deadLetters = [
+    'add',
+    'get',
+    'list',
+    'count',
+    'lease',
+    'leaseNext',
+    'renew',
+    'settle',
+    'complete',
+    'request',
+    'edit',
+    'isProcessed',
+    'purge',
+    'stats',
+    'rewrite',
+  ]
+
+  /** Receives notifications over its own connection, and connects again after a loss. */
+  function onRequest(listener: () => void): () => void {
+    let isStopped = false
+    let timer: unknown
+    let unsubscribe = () => {}
+    let link: Link | undefined
+    const retry = () => {
+      unsubscribe()
+      if (!isStopped) timer = clock.setTimer(listen, LISTEN_AGAIN_MS)
+    }
+    const listen = () => {
+      const current = options.connect()
+      link = current
+      current.onReset(retry)
+      const notify = () => current.push(() => void (!isStopped && listener()))
+      current
+        .open()
+        .then(() => current.request(() => host.postgres.onRequest(notify)))
+        .then(
+          (end) => {
+            unsubscribe = end
+            if (isStopped) end()
+            else listener()
+          },
+          () => retry(),
+        )
+    }
+    const stop = () => {
+      isStopped = true
+      clock.clearTimer(timer)
+      unsubscribe()
+      link?.close()
+      stopListening.delete(stop)
+    }
+    stopListening.add(stop)
+    listen()
+    return stop
+  }
+
+  return {
+    kind: 'postgres',
+    sessions: part('sessions', [...journal, 'get']),
+    events: part('events', journal),
+    errors: part('errors', journal),
+    audit: part('audit', journal),
+    breakerEvents: part('breakerEvents', journal),
+    breakers: part('breakers', ['save', 'load', 'delete']),
+    metrics: part('metrics', ['save', 'load', 'expire']),
+    layers: part('layers', ['latest', 'history', 'append', 'expire', 'rewrite']),
+    values: part('values', ['get', 'set', 'delete', 'list']),
+    deadLetters: { leaseBatch: LEASE_BATCH_SIZE, onRequest, ...part('deadLetters', deadLetters) },
+    async open() {
+      isOpen = true
+    },
+    async close() {
+      for (const stop of stopListening) stop()
+      await Promise.allSettled(running)
+      isOpen = false
+      pool.close()
+    },
+    freeSpace: async () => undefined,
+  } as Store
+}
