@@ -9,6 +9,7 @@ const decorators = {
   enforce: 'pre' as const,
   async transform(code: string, id: string) {
     if (!id.endsWith('.ts') || !/^\s*@\w/m.test(code)) return undefined
+    if (/ from '@nestjs\//.test(code)) return asNestProject(code, id)
     return transform(code, {
       loader: 'ts',
       target: 'node20',
@@ -17,6 +18,23 @@ const decorators = {
       sourcemap: 'external',
     })
   },
+}
+
+/** Compiles a file as projects with NestJS do: its decorators are experimental, and injection reads the types of parameters. */
+async function asNestProject(code: string, fileName: string) {
+  const { default: ts } = await import('typescript')
+  const { outputText, sourceMapText = '' } = ts.transpileModule(code, {
+    fileName,
+    compilerOptions: {
+      target: ts.ScriptTarget.ES2022,
+      module: ts.ModuleKind.ESNext,
+      experimentalDecorators: true,
+      emitDecoratorMetadata: true,
+      useDefineForClassFields: false,
+      sourceMap: true,
+    },
+  })
+  return { code: outputText, map: sourceMapText }
 }
 
 /** Imports Lua files as text, as esbuild does in the build. */
@@ -49,6 +67,7 @@ const together = [
   'compat',
   'simulation',
   'adapters',
+  'nestjs',
 ]
 
 /** But not these: what they do to the fetch of their process stays done. */

@@ -11,7 +11,15 @@ import { packAll } from './install/pack.mjs'
 import { startRegistry } from './install/registry.mjs'
 import { root } from './packages.mjs'
 
-const PACKAGES = ['holdfast', '@holdfast/runtime', '@holdfast/proxy']
+const PACKAGES = [
+  'holdfast',
+  '@holdfast/runtime',
+  '@holdfast/proxy',
+  '@holdfast/nestjs',
+  // The other packages of NestJS must be beside it, because it and they find the same copy of its classes.
+  '@nestjs/platform-express',
+  '@nestjs/terminus',
+]
 const LIMIT_MS = 300_000
 
 // Inside the repository, so that the projects find its tools; their own node_modules come first.

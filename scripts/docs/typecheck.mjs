@@ -4,15 +4,36 @@ import ts from 'typescript'
 
 /** @typedef {import('./extract.mjs').Example} Example */
 
+/** Options of examples with NestJS, whose decorators are experimental. @type {ts.CompilerOptions} */
+const NEST_OPTIONS = { experimentalDecorators: true, erasableSyntaxOnly: false }
+
+/** @param {Example} example */
+const usesNest = ({ code }) => / from '@nestjs\//.test(code)
+
 /**
  * @param {string} root
  * @param {Example[]} examples
  * @returns {Map<Example, string[]>} those with problems, each told as `file:line: message`
  */
-export function typeErrors(root, examples) {
+export const typeErrors = (root, examples) =>
+  new Map([
+    ...programErrors(
+      root,
+      examples.filter((example) => !usesNest(example)),
+      {},
+    ),
+    ...programErrors(root, examples.filter(usesNest), NEST_OPTIONS),
+  ])
+
+/** @param {string} root @param {Example[]} examples @param {ts.CompilerOptions} own @returns {Map<Example, string[]>} */
+function programErrors(root, examples, own) {
   const { config } = ts.readConfigFile(join(root, 'tsconfig.base.json'), ts.sys.readFile)
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root)
-  Object.assign(options, { types: ['node'], noEmit: true, moduleDetection: ts.ModuleDetectionKind.Force })
+  Object.assign(
+    options,
+    { types: ['node'], noEmit: true, moduleDetection: ts.ModuleDetectionKind.Force },
+    own,
+  )
 
   const files = new Map(
     examples.map((example) => [join(root, `${example.file}.${example.line}.ts`), example]),

@@ -1,5 +1,6 @@
-// core <- records <- store <- config <- fleet <- runtime <- server, core <- proxy <- server, core <- compat, core <- adapters: a package imports
-// only what is to the left of it, by name. Core imports nothing at all, and within it nothing imports the testing kit.
+// core <- records <- store <- config <- fleet <- runtime <- server, core <- proxy <- server, core <- compat, core <- adapters,
+// runtime <- nestjs: a package imports only what is to the left of it, by name. Core imports nothing at all, and within it
+// nothing imports the testing kit.
 import { dirname, join, relative, sep } from 'node:path'
 
 /** Which packages each folder of packages/ may import. A folder that is not listed may not import any of them. */
@@ -13,6 +14,7 @@ const allowed = new Map([
   ['proxy', ['holdfast']],
   ['compat', ['holdfast']],
   ['adapters', ['holdfast']],
+  ['nestjs', ['holdfast', '@holdfast/runtime']],
   // The page draws waits as the engine computes them, and takes the types of records and responses from the runtime and the server.
   ['dashboard', ['holdfast', '@holdfast/records', '@holdfast/runtime', '@holdfast/server']],
   ['server', ['holdfast', '@holdfast/runtime', '@holdfast/proxy', '@holdfast/config']],
@@ -64,7 +66,7 @@ export function wrongImport(file, specifier) {
   if (folder === 'core') return 'core imports no package and no built-in module'
   const name = ours(specifier)
   if (name === undefined || allowed.get(folder)?.includes(name)) return undefined
-  return `${folder} does not import ${name}: imports follow core <- records <- store <- config <- fleet <- runtime <- server, core <- proxy <- server, core <- compat and core <- adapters`
+  return `${folder} does not import ${name}: imports follow core <- records <- store <- config <- fleet <- runtime <- server, core <- proxy <- server, core <- compat, core <- adapters and runtime <- nestjs`
 }
 
 /** @type {Parameters<import('oxlint/plugins-dev').RuleTester['run']>[1]} */

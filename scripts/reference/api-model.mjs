@@ -52,7 +52,18 @@ const isPrivate = (/** @type {string} */ id) =>
   /\/(internal|worker)$/.test(id) || id.startsWith('@holdfast/compat/')
 
 /** Packages in the order of their imports, so that the first one that exports a symbol declares it. */
-const ORDER = ['holdfast', 'records', 'store', 'config', 'fleet', 'runtime', 'proxy', 'adapters', 'server']
+const ORDER = [
+  'holdfast',
+  'records',
+  'store',
+  'config',
+  'fleet',
+  'runtime',
+  'proxy',
+  'adapters',
+  'nestjs',
+  'server',
+]
 const rank = (/** @type {string} */ name) => ORDER.indexOf(name.replace('@holdfast/', ''))
 
 /** The class whose properties are services. Their types have no exported name, and are documented on its page. */

@@ -45,7 +45,7 @@ export const TOPICS = {
   'holdfast/decorators': {
     about: 'Decorators for the methods of a class, with the parameters of MicroProfile Fault Tolerance.',
     topics: [
-      topic('Decorators', 'core/src/decorators/', 'decorators.md'),
+      topic('Decorators', ['core/src/decorators/', 'core/src/attempt/'], 'decorators.md'),
       topic(
         'Shared configuration',
         ['core/src/decorators/configure', 'core/src/decorators/overrides'],
@@ -129,6 +129,14 @@ export const TOPICS = {
       topic('Connections through a proxy', ['proxy/src/connect/', 'proxy/src/errors'], 'proxy-pools.md'),
       topic('Allowed targets', 'proxy/src/targets/', 'proxy.md'),
     ],
+  },
+  '@holdfast/nestjs': {
+    about: 'A module, decorators and an exception filter for NestJS 11.',
+    topics: [topic('NestJS', 'nestjs/src/', 'nestjs.md')],
+  },
+  '@holdfast/nestjs/terminus': {
+    about: 'Health checks of guards and the runtime for Terminus 11.',
+    topics: [topic('Health checks', 'nestjs/src/terminus/', 'nestjs.md#health-checks')],
   },
   '@holdfast/store': {
     about: 'The storage interface and its backends: memory, files, SQLite and PostgreSQL.',

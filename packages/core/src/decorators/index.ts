@@ -1,4 +1,4 @@
-export { currentAttempt } from './attempt.js'
+export { currentAttempt } from '../attempt/active-attempt.js'
 export { Bulkhead } from './bulkhead.js'
 export { CircuitBreaker } from './circuit-breaker.js'
 export {

@@ -1,5 +1,5 @@
+import { callInAttempt } from '../attempt/active-attempt.js'
 import { createProblem, formatValue, optionProblem, throwIfInvalid } from '../options.js'
-import { callInAttempt } from './attempt.js'
 import { currentConfig } from './configure.js'
 import { copyMetadata } from './copy-metadata.js'
 import { formatMethodName, isSameMethod, type MethodLocation, ownerOf } from './method-location.js'

@@ -14,6 +14,7 @@ export {
   runOutsideContext,
   setSharedTimer,
 } from '../async-context.js'
+export { callInAttempt } from '../attempt/active-attempt.js'
 export { AttemptContext } from '../attempt/attempt.js'
 export { isCountedFailure } from '../breaker/counted-failure.js'
 export {
@@ -27,6 +28,7 @@ export { Bulkhead } from '../bulkhead/bulkhead.js'
 export { compileMatchers, KINDS, matcherProblems, OWN_ERRORS, ownErrorOf } from '../classify/index.js'
 export { approximateStartTime, systemClock, systemRandom } from '../clock.js'
 export { CredentialThrottle } from '../credential-throttle.js'
+export { copyMetadata } from '../decorators/copy-metadata.js'
 export { overridePlaces } from '../decorators/overrides.js'
 export { toBreakerOptions } from '../decorators/settings/circuit-breaker.js'
 export { overrideProblems, SETTING_NAMES } from '../decorators/settings/table.js'

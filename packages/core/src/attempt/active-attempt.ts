@@ -1,4 +1,4 @@
-import type { Attempt } from '../attempt/attempt.js'
+import type { Attempt } from './attempt.js'
 
 let activeAttempt: Attempt | undefined
 
