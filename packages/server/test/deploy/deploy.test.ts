@@ -216,7 +216,7 @@ describe('the files of deploy/', () => {
       .filter((manifest) => manifest.private !== true)
       .map(({ name }) => name)
       // Parts of other programs; the server does not use them.
-      .filter((name) => name !== '@holdfast/compat' && name !== '@holdfast/nestjs')
+      .filter((name) => !/^@holdfast\/(adapters|compat|nestjs)$/.test(name))
     expect([...dockerfile.matchAll(/-w (\S+)/g)].map(([, name]) => name)).toEqual(
       expect.arrayContaining(published),
     )
