@@ -1,6 +1,7 @@
 import { ListQueuesCommand, SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs'
 import { Holdfast } from '@holdfast/runtime'
 import { CircuitBreaker, guard, RetryBudget, sessionOf } from 'holdfast'
+import { systemClock } from 'holdfast/internal'
 import { fakeClock } from 'holdfast/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
@@ -158,7 +159,7 @@ describe('createRetryStrategy', () => {
     const clock = fakeClock()
     const strategy = createRetryStrategy({ clock })
     const token = await strategy.acquireInitialRetryToken('')
-    const retryAfterHint = new Date(Date.now() + 20_000)
+    const retryAfterHint = new Date(systemClock.wall() + 20_000)
     const errorType = 'THROTTLING'
     const next = strategy.refreshRetryTokenForRetry(token, {
       error: new Error('slow'),

@@ -36,7 +36,7 @@ const RETRY_MIDDLEWARE = {
 /**
  * Creates a plugin for clients of the AWS SDK for JavaScript v3 that replaces the SDK's retries: each command is a call of
  * `guard`. The error of a command has its session, and with `hf.guard('operation')` commands appear in the records of the
- * runtime. Each attempt is signed anew. A body that is a stream is sent once.
+ * runtime. Each attempt has its own signature. A body that is a stream is sent once.
  *
  * @example
  * ```ts

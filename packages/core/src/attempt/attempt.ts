@@ -44,6 +44,8 @@ export class AttemptContext implements Attempt {
    * during the attempt then ends the call.
    */
   declare isFinal: boolean | undefined
+  /** @internal Set where delays grow from the first one again after this attempt, as gRPC requires after a pushback. */
+  declare restartsBackoff: boolean | undefined
   /** @internal The async context in which the signal was first read, and in which its listeners are called. */
   declare scope: AsyncScope | undefined
   declare private controller: AbortController | undefined

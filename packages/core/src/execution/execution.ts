@@ -122,6 +122,8 @@ export class Execution<T> implements Deferred<T>, AbortListener, SlotOwner, Hedg
   declare private hasSession: boolean | undefined
   /** The run of `beforeRetry` that is awaited. */
   declare private preparation: RetryPreparation | undefined
+  /** The number of the last attempt that restarted the backoff. */
+  declare private backoffStart: number | undefined
   /** Why the execution ended without success. */
   declare private stopped: StopReason | undefined
 
@@ -413,7 +415,9 @@ export class Execution<T> implements Deferred<T>, AbortListener, SlotOwner, Hedg
     const { clock, random } = executor.settings
     if (this.isEnded) return false // a listener aborted the call
     const timeLeft = totalDeadline - (this.log as AttemptLog).endedAt
-    let delay = nextDelay(policy, number, result, retryAfter, this.delay, timeLeft, random)
+    const step = number - (this.backoffStart ?? 0)
+    let delay = nextDelay(policy, number, result, retryAfter, this.delay, timeLeft, random, step)
+    if (this.run?.context?.restartsBackoff) this.backoffStart = number
     if (typeof delay === 'number') {
       if (this.admission?.isOpen()) delay = 'circuit_open'
       else if (!this.withdrawFromBudget()) delay = 'budget_spent'

@@ -66,6 +66,7 @@ export function shouldRetryOutcome(policy: CompiledRetryPolicy, outcome: Outcome
  * @param attempt - the number of the attempt that failed
  * @param previousDelay - the delay before that attempt
  * @param remaining - milliseconds until the total deadline, Infinity for no deadline
+ * @param step - the number of failures that the backoff counts; fewer than attempts where it was restarted
  */
 export function nextDelay(
   policy: CompiledRetryPolicy,
@@ -75,6 +76,7 @@ export function nextDelay(
   previousDelay: number,
   remaining: number,
   random: Random,
+  step = attempt,
 ): number | StopReason {
   const { respectRetryAfter, maxRetryAfter, baseDelay } = policy
   if (attempt >= policy.maxAttempts) return 'attempts_spent'
@@ -83,6 +85,6 @@ export function nextDelay(
   const retryAfterDelay = respectRetryAfter && hasRetryAfter ? retryAfter : undefined
   if (retryAfterDelay !== undefined && retryAfterDelay > maxRetryAfter) return 'deadline'
   const delay =
-    retryAfterDelay ?? computeDelay(policy, attempt, attempt === 1 ? baseDelay : previousDelay, random, error)
+    retryAfterDelay ?? computeDelay(policy, step, step === 1 ? baseDelay : previousDelay, random, error)
   return delay < remaining ? delay : 'deadline'
 }

@@ -29,3 +29,20 @@ describe('an attempt that must not be repeated', () => {
     expect(sessionOf(call.error)?.stopped).toBe('deadline')
   })
 })
+
+it('delays grow from the first one again after an attempt that restarts the backoff', async () => {
+  const clock = fakeClock()
+  const delays: number[] = []
+  const api = guard({ clock, retry: { maxAttempts: 5, baseDelay: 100 } })
+  api.on((event) => event.type === 'retry_scheduled' && delays.push(event.delay))
+  const call = fate(
+    api.run((attempt) => {
+      const isRestart = attempt.number === 2
+      ;(attempt as AttemptContext).restartsBackoff = isRestart
+      throw Object.assign(new Error('down'), isRestart && { retryAfter: 7 })
+    }),
+  )
+  await clock.advance(1000)
+  expect(call.state).toBe('rejected')
+  expect(delays).toEqual([100, 7, 100, 200])
+})

@@ -1,0 +1,3 @@
+export type { AdapterCallOptions, CallGuard } from '../guard.js'
+export { createGrpcInterceptor, type GrpcInterceptorOptions } from './interceptor.js'
+export type { GrpcCallOptions, GrpcLibrary } from './types.js'

@@ -1,0 +1,51 @@
+import { isHoldfastError } from 'holdfast'
+import type { GrpcMetadata, GrpcStatus } from './types.js'
+
+export const OK = 0
+export const CANCELLED = 1
+const UNKNOWN = 2
+export const DEADLINE_EXCEEDED = 4
+const RESOURCE_EXHAUSTED = 8
+const UNAVAILABLE = 14
+
+/** The status that the caller gets for an error of the engine. */
+const CODES: Readonly<Record<string, number>> = {
+  ATTEMPT_TIMEOUT: DEADLINE_EXCEEDED,
+  TOTAL_TIMEOUT: DEADLINE_EXCEEDED,
+  BULKHEAD_FULL: RESOURCE_EXHAUSTED,
+  CANCELLED,
+  CIRCUIT_OPEN: UNAVAILABLE,
+  NETWORK_DOWN: UNAVAILABLE,
+  POOL_UNAVAILABLE: UNAVAILABLE,
+}
+
+/** The error of an attempt that ended with a status other than OK. The engine classifies it by `code`. */
+export class GrpcStatusError extends Error {
+  override readonly name = 'GrpcStatusError'
+  readonly code: number
+  readonly details: string
+  readonly metadata: GrpcMetadata
+  /** The delay that the server requests, in milliseconds. */
+  readonly retryAfter: number | undefined
+
+  constructor({ code, details, metadata }: GrpcStatus, retryAfter?: number) {
+    super(`${code}: ${details}`)
+    this.code = code
+    this.details = details
+    this.metadata = metadata
+    this.retryAfter = retryAfter
+  }
+}
+
+/** The final status of a call that ended with `error`. The error is its cause, so that the caller finds the session. */
+export function toStatus(
+  error: unknown,
+  createMetadata: () => GrpcMetadata,
+): GrpcStatus & { cause: unknown } {
+  if (error instanceof GrpcStatusError) {
+    const { code, details, metadata } = error
+    return { code, details, metadata, cause: error }
+  }
+  const code = isHoldfastError(error) ? (CODES[error.code] ?? UNKNOWN) : UNKNOWN
+  return { code, details: (error as Error).message, metadata: createMetadata(), cause: error }
+}
