@@ -1,4 +1,5 @@
 import { compareRows } from '../ordering.js'
+import { parseOrUndefined } from '../readable-rows.js'
 import type { MetricsRow, MetricsStore } from '../store.js'
 import { type DayFile, DayFiles, dayAfter, dayOf } from './day-files.js'
 import { createUnavailableError, type Disk } from './disk.js'
@@ -119,10 +120,11 @@ export class FilesMetrics implements MetricsStore {
 const serializeRows = (rows: readonly MetricsRow[]): string =>
   rows.map((row) => `${JSON.stringify(row)}\n`).join('')
 
+/** The row of a line; undefined for a partial line of a process that was killed, and for one with other content. */
 function parseRow(text: string): MetricsRow | undefined {
-  try {
-    return JSON.parse(text) as MetricsRow
-  } catch {
-    return undefined // a partial line of a process that was killed
-  }
+  const row = parseOrUndefined(text, (line) => JSON.parse(line) as Partial<MetricsRow> | null)
+  const { series, start, node, data } = Object(row) as Partial<MetricsRow>
+  return typeof series === 'string' && typeof start === 'number' && typeof node === 'string'
+    ? { series, start, node, data }
+    : undefined
 }

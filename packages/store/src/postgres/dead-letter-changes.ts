@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { columnValues } from '../dead-letter-columns.js'
 import type { DecideChange } from '../dead-letter-decisions.js'
+import { readableRows } from '../readable-rows.js'
 import { hashName } from '../text.js'
 import { BatchLoader } from './batch-loader.js'
 import type { PostgresDatabase } from './database.js'
@@ -102,7 +103,7 @@ export class DeadLetterChanges {
     const rows = await sql.all<PostgresDeadLetterRow>(this.statements.selectForUpdate, [
       ...new Set(changes.map(({ id }) => hashName(id))),
     ])
-    return rows.map(fromRow)
+    return readableRows(rows, fromRow)
   }
 
   private async apply(

@@ -14,6 +14,7 @@ import type {
 } from '../dead-letter-store.js'
 import type { Page } from '../journals.js'
 import { serializePayload } from '../payload.js'
+import { readableRows } from '../readable-rows.js'
 import { hashName } from '../text.js'
 import type { PostgresDatabase } from './database.js'
 import { DeadLetterChanges } from './dead-letter-changes.js'
@@ -83,7 +84,8 @@ export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
       const rows = await this.database.read((sql) =>
         sql.all<PostgresDeadLetterRow>(statement.text, ...statement.values),
       )
-      for (const row of rows.slice(0, want)) items.push(viewAt(fromRow(row).entry, now.getTime()))
+      for (const { entry } of readableRows(rows.slice(0, want), fromRow))
+        items.push(viewAt(entry, now.getTime()))
       if (rows.length <= want) return { items }
       last = rows[want - 1] as PostgresDeadLetterRow
       if (items.length >= limit)
@@ -148,7 +150,7 @@ export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
         },
       },
     )
-    const stored = rows.map(fromRow)
+    const stored = readableRows(rows, fromRow)
     this.changes.rememberLeases(stored)
     return stored.map(({ entry }) => entry)
   }

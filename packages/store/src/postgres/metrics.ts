@@ -1,4 +1,5 @@
 import { compareRows, compareText } from '../ordering.js'
+import { readableRows } from '../readable-rows.js'
 import type { MetricsRow, MetricsStore } from '../store.js'
 import { fromColumn, hashName, toColumn } from '../text.js'
 import type { PostgresDatabase } from './database.js'
@@ -48,14 +49,12 @@ export class PostgresMetrics implements MetricsStore {
         toColumn(range.prefix ?? ''),
       ),
     )
-    return rows
-      .map(({ series, start, node, data }) => ({
-        series: fromColumn(series),
-        start: Number(start),
-        node: fromColumn(node),
-        data: JSON.parse(data) as unknown,
-      }))
-      .sort((a, b) => a.start - b.start || compareRows(a, b))
+    return readableRows(rows, ({ series, start, node, data }) => ({
+      series: fromColumn(series),
+      start: Number(start),
+      node: fromColumn(node),
+      data: JSON.parse(data) as unknown,
+    })).sort((a, b) => a.start - b.start || compareRows(a, b))
   }
 
   expire(before: number): Promise<number> {

@@ -1,5 +1,6 @@
 import { compareText } from '../ordering.js'
 import { serializeValue } from '../payload.js'
+import { readableRows } from '../readable-rows.js'
 import type { ValueStore } from '../store.js'
 import { fromColumn, hashName, toColumn } from '../text.js'
 import type { PostgresDatabase } from './database.js'
@@ -35,8 +36,9 @@ export class PostgresValues implements ValueStore {
     const rows = await this.database.read((sql) =>
       sql.all<{ key: string; value: string }>(this.statements.selectByPrefix, toColumn(prefix)),
     )
-    return rows
-      .map(({ key, value }) => ({ key: fromColumn(key), value: JSON.parse(value) as unknown }))
-      .sort((a, b) => compareText(a.key, b.key))
+    return readableRows(rows, ({ key, value }) => ({
+      key: fromColumn(key),
+      value: JSON.parse(value) as unknown,
+    })).sort((a, b) => compareText(a.key, b.key))
   }
 }

@@ -1,5 +1,6 @@
 import { type DeadLetter, reviveDeadLetter } from '@holdfast/records'
 import { columnValues } from '../dead-letter-columns.js'
+import { parseOrUndefined } from '../readable-rows.js'
 import { fromColumn, hashOf, toColumn } from '../text.js'
 import type { SqliteConnection } from './connection.js'
 import {
@@ -40,20 +41,30 @@ export function fromRow({
   return { seq, owner, entry: reviveDeadLetter({ ...wire, original_payload: payload }) }
 }
 
+/** The entries at positions, in the same order; undefined for a damaged row. */
 export const readEntries = (
   sql: SqliteConnection,
   positions: readonly { seq: number }[],
-): StoredDeadLetter[] =>
-  sql.all<SqliteDeadLetterRow>(SELECT_BY_SEQ, JSON.stringify(positions.map(({ seq }) => seq))).map(fromRow)
+): (StoredDeadLetter | undefined)[] =>
+  sql
+    .all<SqliteDeadLetterRow>(SELECT_BY_SEQ, JSON.stringify(positions.map(({ seq }) => seq)))
+    .map((row) => parseOrUndefined(row, fromRow))
 
 export function findById(sql: SqliteConnection, id: string): StoredDeadLetter | undefined {
   const row = sql.get<SqliteDeadLetterRow>(SELECT_BY_ID, toColumn(id))
-  return row && fromRow(row)
+  return row && readRow(row)
+}
+
+/** @throws where the row is damaged, without its text, which may contain a payload */
+function readRow(row: SqliteDeadLetterRow): StoredDeadLetter {
+  const stored = parseOrUndefined(row, fromRow)
+  if (stored === undefined) throw new Error(`the row ${row.seq} of dead_letters is damaged`)
+  return stored
 }
 
 export function findByKey(sql: SqliteConnection, key: string): StoredDeadLetter | undefined {
   const row = sql.get<SqliteDeadLetterRow>(SELECT_BY_KEY, hashOf(key), toColumn(key))
-  return row && fromRow(row)
+  return row && readRow(row)
 }
 
 /** Adds to the number of entries of an operation and status. */

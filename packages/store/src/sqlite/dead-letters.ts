@@ -77,7 +77,9 @@ export class SqliteDeadLetters implements DeadLetterRows {
         })
         return { positions: found, entries: readEntries(sql, found.slice(0, want)) }
       })
-      for (const { entry } of entries) items.push(viewAt(entry, now.getTime()))
+      for (const [i, stored] of entries.entries())
+        if (stored !== undefined) items.push(viewAt(stored.entry, now.getTime()))
+        else this.writes.skipRow('dead_letters', positions[i]?.seq ?? 0)
       if (positions.length <= want) return { items }
       last = positions[want - 1] as RowPosition
       if (items.length >= limit)
@@ -121,6 +123,7 @@ export class SqliteDeadLetters implements DeadLetterRows {
         for (const [i, stored] of readEntries(sql, positions).entries()) {
           if (taken.length === maxLeases) break
           end = positions[i]
+          if (stored === undefined) continue
           if (want.except?.has(stored.entry.dlqId) !== true)
             taken.push(replaceEntry(sql, stored, withLease(stored.entry, until), owner))
         }

@@ -1,4 +1,5 @@
 import { compareRows } from '../ordering.js'
+import { readableRows } from '../readable-rows.js'
 import type { MetricsRow, MetricsStore } from '../store.js'
 import { fromColumn, toColumn } from '../text.js'
 import {
@@ -15,6 +16,13 @@ interface StoredMetricsRow {
   node: string
   data: string
 }
+
+const fromRow = ({ series, start, node, data }: StoredMetricsRow): MetricsRow => ({
+  series: fromColumn(series),
+  start,
+  node: fromColumn(node),
+  data: JSON.parse(data) as unknown,
+})
 
 /** Counters of periods. */
 export class SqliteMetrics implements MetricsStore {
@@ -58,13 +66,7 @@ export class SqliteMetrics implements MetricsStore {
       const slice: StoredMetricsRow[] = await this.writes.read(() =>
         this.writes.sql.all<StoredMetricsRow>(SELECT_METRICS, series, start, node, end, from, to),
       )
-      for (const row of slice)
-        rows.push({
-          series: fromColumn(row.series),
-          start: row.start,
-          node: fromColumn(row.node),
-          data: JSON.parse(row.data),
-        })
+      rows.push(...readableRows(slice, fromRow))
       last = slice.length < METRICS_BATCH_SIZE ? undefined : slice.at(-1)
       if (last !== undefined) await nextMacrotask()
     }

@@ -1,5 +1,6 @@
 import { compareText } from '../ordering.js'
 import { serializeValue } from '../payload.js'
+import { readableRows } from '../readable-rows.js'
 import type { ValueStore } from '../store.js'
 import { fromColumn, toColumn } from '../text.js'
 import { DELETE_VALUE, SELECT_VALUE, SELECT_VALUES_BY_PREFIX, UPSERT_VALUE } from './statements/values.js'
@@ -31,10 +32,14 @@ export class SqliteValues implements ValueStore {
 
   list(prefix: string): Promise<{ key: string; value: unknown }[]> {
     return this.writes.read(() =>
-      this.writes.sql
-        .all<{ key: string; value: string }>(SELECT_VALUES_BY_PREFIX, toColumn(prefix), toColumn(prefix))
-        .map(({ key, value }) => ({ key: fromColumn(key), value: JSON.parse(value) as unknown }))
-        .sort((a, b) => compareText(a.key, b.key)),
+      readableRows(
+        this.writes.sql.all<{ key: string; value: string }>(
+          SELECT_VALUES_BY_PREFIX,
+          toColumn(prefix),
+          toColumn(prefix),
+        ),
+        ({ key, value }) => ({ key: fromColumn(key), value: JSON.parse(value) as unknown }),
+      ).sort((a, b) => compareText(a.key, b.key)),
     )
   }
 }
