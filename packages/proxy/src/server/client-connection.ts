@@ -63,6 +63,11 @@ export class ClientConnection {
     return this.hasPending && [...this.pending].every(({ req }) => req.complete)
   }
 
+  /** Whether a parser error is in the body of a request that has its response, so that the error must not be a second one. */
+  get isErrorBehindResponse(): boolean {
+    return !this.hasPending && this.withBody?.complete === false
+  }
+
   /** Adds a request. Returns whether it is handled, which it is not behind a request that closes the connection. */
   add(req: IncomingMessage, res: ServerResponse, hasBody: boolean): boolean {
     this.isLast = this.isClosing

@@ -137,7 +137,7 @@ export function createHttpServer(proxyContext: ProxyHandlerContext): Server {
       void readLine(socket, line, maxHeaderSize).then((bytes) => parseAnew(socket, bytes))
     } else if (connection.isErrorBehindPending && !DISCONNECTED.has(error.code))
       connection.closeAfterPending()
-    else if (silent || error.code === 'ECONNRESET') socket.destroy()
+    else if (silent || error.code === 'ECONNRESET' || connection.isErrorBehindResponse) socket.destroy()
     else sendErrorOnSocket(socket, toBadRequest(error.code))
   })
   return server
