@@ -16,11 +16,18 @@ const steps = [
   { name: 'format', command: ['biome', 'check', '--error-on-warnings', '--reporter=summary'] },
   // Tests that need a Redis are skipped where there is none: this step says why.
   { name: 'redis', command: ['node', 'scripts/servers/redis.mjs'], optional: true },
+  // The same for two fuzz targets of the proxy.
+  {
+    name: 'nginx and Squid',
+    command: ['node', 'scripts/servers/http-proxies.mjs'],
+    optional: true,
+    after: ['redis'],
+  },
   {
     name: 'tests',
     command: ['vitest', 'run', '--reporter=dot', '--reporter=json', `--outputFile.json=${report}`],
     count: () => countTests(JSON.parse(readFileSync(report, 'utf8'))),
-    after: ['build', 'redis'],
+    after: ['build', 'redis', 'nginx and Squid'],
   },
   // Node.js 22 and 24, Bun and Deno are tested if they can be downloaded: the first step says why not.
   { name: 'runtimes', command: ['node', 'scripts/runtimes/install.mjs'], optional: true },

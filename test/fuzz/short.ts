@@ -10,7 +10,9 @@ const SEED = 20_260_129
 
 /** Tests a target with its corpus, in which every case that ever failed is kept, and with a few new cases. */
 export function testTarget(target: FuzzTarget, cases: number): void {
-  test(`${target.name}: the corpus and ${cases} fuzzed cases keep every property`, async (context: TestContext) => {
+  test(`${target.name}: the corpus and ${cases} fuzzed cases keep every property`, {
+    timeout: 240_000,
+  }, async (context: TestContext) => {
     const report = await fuzz(target, { corpus: CORPUS, cases, seed: SEED })
     if (report.skipped !== undefined) context.skip(report.skipped)
     expect(report.cases).toBeGreaterThanOrEqual(cases)

@@ -5,7 +5,7 @@ import { type ClosableApp, createApp } from '../src/app/app.js'
 import { type AppOptions } from '../src/options.js'
 
 /** Two pools, three policies, a mapping and a shared breaker: something of everything that there is to see. */
-const CONFIG = {
+export const CONFIG = {
   version: '1.1.0',
   policies: {
     quick: { maxAttempts: 3, backoffType: 'immediate' },

@@ -37,8 +37,8 @@ const TARGET = /^[\x21-\x7e\x80-\xff]+$/
 const HOST = /^(\[[0-9A-Fa-f:.]+(%25[\w.~-]+)?\]|([\w.~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(:\d*)?$/
 /** Every recipient ignores extensions, so only bytes that could end the line elsewhere matter, and those are in no line. */
 const CHUNK_LINE = /^([0-9A-Fa-f]+)(?:[\t ]*;[\t\x20-\x7e\x80-\xff]*)?$/
-/** Section 3 allows several spaces before the target, which change no boundary. */
-const REQUEST_LINE = /^([^ ]+) +([^ ]+) (HTTP\/1\.[01])$/
+/** Section 3 allows several spaces between the words, which change no boundary. */
+const REQUEST_LINE = /^([^ ]+) +([^ ]+) +(HTTP\/1\.[01])$/
 
 /** Reads lines and bytes from a buffer. */
 class Reader {

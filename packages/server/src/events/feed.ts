@@ -21,6 +21,10 @@ const TOKEN_CHECK_MS = 1000
 const encoder = new TextEncoder()
 const HEARTBEAT_FRAME = encoder.encode(': beat\n\n')
 
+/** The frame of an event in the stream. JSON contains no line break, so the data is one line. */
+export const formatFrame = (event: RetryEvent): string =>
+  `id: ${event.eventId}\nevent: ${event.eventType}\ndata: ${JSON.stringify(eventCodec.encode(event))}\n\n`
+
 /** An event with its encoded frame, which is created once for all readers. */
 class FeedItem {
   readonly event: RetryEvent
@@ -31,7 +35,7 @@ class FeedItem {
   }
 
   get frame(): string {
-    this.text ??= `id: ${this.event.eventId}\nevent: ${this.event.eventType}\ndata: ${JSON.stringify(eventCodec.encode(this.event))}\n\n`
+    this.text ??= formatFrame(this.event)
     return this.text
   }
 }

@@ -1,0 +1,4 @@
+import { testTarget } from '../../../../test/fuzz/short.js'
+import { target as replies } from './redis-replies.target.js'
+
+testTarget(replies, 2000)

@@ -1,0 +1,6 @@
+import { testTarget } from '../../../../test/fuzz/short.js'
+import { target as postgres } from './postgres-rows.target.js'
+import { target as records } from './stored-records.target.js'
+
+testTarget(records, 150)
+testTarget(postgres, 3000)
