@@ -4,6 +4,7 @@ import type { Classification, ErrorLike } from './classification.js'
 import { byCode } from './error-codes.js'
 import { byMessage, byName } from './error-names.js'
 import { byOwnCode } from './own-errors.js'
+import { isTransientPrismaError } from './prisma.js'
 import { bySqlState } from './sql.js'
 
 const CONNECTION_KINDS = ['timeout', 'network_error']
@@ -17,6 +18,8 @@ function byConnectionCode(error: ErrorLike): Classification | undefined {
 
 /** Whether one error is transient; undefined if it cannot be classified, so that its cause decides. */
 function isTransientError(error: ErrorLike): boolean | undefined {
+  const isTransientInPrisma = isTransientPrismaError(error)
+  if (isTransientInPrisma !== undefined) return isTransientInPrisma
   const found = isHoldfastError(error)
     ? byOwnCode(error.code)
     : (byConnectionCode(error) ?? bySqlState(error) ?? byName(error) ?? byMessage(error.message))
