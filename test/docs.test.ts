@@ -8,6 +8,7 @@ import { type Example, findExamples } from '../scripts/docs/extract.mjs'
 import { writeModule } from '../scripts/docs/run.mjs'
 import { typeErrors } from '../scripts/docs/typecheck.mjs'
 import { root } from '../scripts/packages.mjs'
+import { findRedis, RedisServer } from '../scripts/servers/redis.mjs'
 
 // Within the repository, so that package names resolve; one for each run, so that two can run at once.
 mkdirSync(join(root, '.cache'), { recursive: true })
@@ -33,14 +34,32 @@ const withService = (example: Example): Example => {
   return READMES.test(example.file) ? { ...example, code: example.code.replaceAll(ORIGIN, origin) } : example
 }
 
+/** Examples with this address run with a real Redis, where one can be had. */
+const REDIS_ADDRESS = "redis://127.0.0.1:6379'"
+const usesRedis = ({ code, run }: Example) => run && code.includes(REDIS_ADDRESS)
+
+const redisProgram = await findRedis(root)
+const missingRedis = typeof redisProgram === 'string' ? redisProgram : undefined
+let redis: RedisServer | undefined
+beforeAll(async () => {
+  if (typeof redisProgram !== 'string') redis = await RedisServer.start(redisProgram)
+})
+afterAll(() => redis?.kill())
+
+const withRedis = (example: Example): Example =>
+  usesRedis(example)
+    ? { ...example, code: example.code.replaceAll(REDIS_ADDRESS, `${redis?.url}'`) }
+    : example
+
 const examples = findExamples(root)
 const problems = typeErrors(root, examples)
 
 for (const example of examples) {
-  test(`${example.file}:${example.line}${example.run ? '' : ' (not run)'}`, async () => {
+  test(`${example.file}:${example.line}${example.run ? '' : ' (not run)'}`, async (context) => {
     const wrong = problems.get(example)
     if (wrong !== undefined) throw new TypeError(wrong.join('\n'))
-    if (example.run) await import(writeModule(folder, withService(example)))
+    if (usesRedis(example) && missingRedis !== undefined) context.skip(missingRedis)
+    if (example.run) await import(writeModule(folder, withRedis(withService(example))))
   })
 }
 
