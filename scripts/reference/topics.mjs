@@ -210,7 +210,7 @@ export const TOPICS = {
   },
   '@holdfast/adapters/aws': {
     about: 'Commands of the AWS SDK v3 under a guard.',
-    topics: [topic('AWS SDK', 'adapters/src/aws/', 'adapters.md')],
+    topics: [topic('AWS SDK', ['adapters/src/aws/', 'adapters/src/guard'], 'adapters.md')],
   },
   '@holdfast/adapters/axios': {
     about: 'Requests of axios under a guard.',
