@@ -224,6 +224,10 @@ export const TOPICS = {
     about: 'Transactions of Drizzle on PostgreSQL that are retried as a whole.',
     topics: [topic('Drizzle', 'adapters/src/drizzle/', 'adapters.md')],
   },
+  '@holdfast/adapters/grpc': {
+    about: 'Calls of gRPC clients under a guard.',
+    topics: [topic('gRPC', ['adapters/src/grpc/', 'adapters/src/guard'], 'adapters.md')],
+  },
   '@holdfast/adapters/knex': {
     about: 'Transactions of Knex on PostgreSQL that are retried as a whole.',
     topics: [topic('Knex', 'adapters/src/knex/', 'adapters.md')],
