@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { deflateRawSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -5,7 +7,7 @@ import { eventCodec, type RetryEvent, sessionCodec } from '../../records/src/ses
 import type { Journal } from '../src/journals.js'
 import { openSqliteDriver } from '../src/sqlite/driver.js'
 import { MIGRATIONS } from '../src/sqlite/statements/schema.js'
-import { at, event, session } from './contract/records.js'
+import { at, event, letter, session } from './contract/records.js'
 import { folder, opened } from './sqlite-place.js'
 
 /** The number of the newest records that are never compressed, and a much larger number. */
@@ -140,5 +142,81 @@ describe('a SQLite file of version 1', () => {
     expect((await store.sessions.list({ policyId: one.policyId, success: false })).items).toEqual([one])
     await store.events.append([event(6)])
     expect(await everything(store.events)).toEqual(numbered(0, 7))
+  })
+})
+
+describe('the size of a SQLite file', () => {
+  /** Pages of the file in total and unused, and bytes on the disk. */
+  async function sizeOf(file: string) {
+    const driver = await openSqliteDriver(file)
+    const pragma = (name: string) => Number(Object.values(driver.prepare(`PRAGMA ${name}`).get([]) ?? {})[0])
+    const size = {
+      pages: pragma('page_count'),
+      free: pragma('freelist_count'),
+      bytes: (await stat(file)).size,
+    }
+    driver.close()
+    return size
+  }
+
+  /** Free pages that retention leaves in the file. */
+  const MIN_FREE_PAGES = 1024
+
+  it('shrinks with the retention of records, and the log is emptied', async () => {
+    const file = join(await folder(), 'holdfast.db')
+    const store = await opened(file)
+    for (let from = 0; from < 40_000; from += 2000)
+      await store.events.append(
+        numbered(from, from + 2000).map((one) => ({
+          ...one,
+          context: { note: randomBytes(300).toString('hex') },
+        })),
+      )
+    const { pages } = await sizeOf(file)
+    expect(pages).toBeGreaterThan(4 * MIN_FREE_PAGES)
+    await store.events.expire({ maxEntries: 100 })
+    const size = await sizeOf(file)
+    expect(size.free).toBeLessThanOrEqual(MIN_FREE_PAGES)
+    expect(size.pages).toBeLessThan(pages / 3)
+    expect(size.bytes).toBe(size.pages * 4096)
+    expect((await stat(`${file}-wal`)).size).toBe(0)
+    expect(await everything(store.events)).toHaveLength(100)
+  })
+
+  it('shrinks when dead letters are purged', async () => {
+    const file = join(await folder(), 'holdfast.db')
+    const store = await opened(file)
+    const entries = Array.from({ length: 400 }, (_, n) => letter(n, { originalPayload: 'x'.repeat(40_000) }))
+    await store.deadLetters.add(entries, { maxEntries: 1000 })
+    const { pages } = await sizeOf(file)
+    expect(await store.deadLetters.purge({}, at(1_000_000))).toBe(400)
+    const size = await sizeOf(file)
+    expect(size.free).toBeLessThanOrEqual(MIN_FREE_PAGES)
+    expect(size.pages).toBeLessThan(pages / 2)
+  })
+
+  it('stays if the file was created by an earlier release, until it is converted', async () => {
+    const file = join(await folder(), 'holdfast.db')
+    const created = await openSqliteDriver(file)
+    created.exec('PRAGMA journal_mode = WAL; PRAGMA application_id = 0x486f6c64')
+    for (const sql of MIGRATIONS) created.exec(sql)
+    created.exec(`PRAGMA user_version = ${MIGRATIONS.length}`)
+    created.close()
+    const purge = async () => {
+      const store = await opened(file)
+      const entries = Array.from({ length: 200 }, (_, n) =>
+        letter(n, { originalPayload: 'x'.repeat(40_000) }),
+      )
+      await store.deadLetters.add(entries, { maxEntries: 1000 })
+      await store.deadLetters.purge({}, at(1_000_000))
+      await store.close()
+      return sizeOf(file)
+    }
+    expect((await purge()).free).toBeGreaterThan(MIN_FREE_PAGES)
+    const converted = await openSqliteDriver(file)
+    converted.exec('PRAGMA auto_vacuum = INCREMENTAL')
+    converted.exec('VACUUM')
+    converted.close()
+    expect((await purge()).free).toBeLessThanOrEqual(MIN_FREE_PAGES)
   })
 })

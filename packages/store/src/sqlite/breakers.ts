@@ -111,7 +111,7 @@ export class SqliteBreakers implements BreakerStore {
 
   async save(snapshots: readonly StoredBreaker[]): Promise<void> {
     const rows = snapshots.map(toColumns)
-    await this.writes.writeDeferred(() => {
+    await this.writes.writeUnflushed(() => {
       for (const row of rows) this.writes.sql.run(replaceBreaker(Object.keys(row)), ...Object.values(row))
     })
   }
@@ -121,7 +121,7 @@ export class SqliteBreakers implements BreakerStore {
   }
 
   async delete(ids: readonly string[]): Promise<void> {
-    await this.writes.writeDeferred(() => {
+    await this.writes.writeUnflushed(() => {
       for (const id of ids) this.writes.sql.run(DELETE_BREAKER, toColumn(id))
     })
   }

@@ -18,6 +18,7 @@ import {
   CONNECTION_SETTINGS,
   DISABLE_WAL,
   DO_NOT_FLUSH_COMMITS,
+  ENABLE_INCREMENTAL_VACUUM,
   ENABLE_WAL,
   FLUSH_COMMITS,
   ROLLBACK,
@@ -45,6 +46,8 @@ export class SqliteConnection {
     const connection = new SqliteConnection(await openSqliteDriver(file, name), file)
     try {
       connection.exec(SET_BUSY_TIMEOUT)
+      // Before the log is enabled, because that writes the first page. In another file it would need the write lock.
+      if (statSync(file).size === 0) connection.exec(ENABLE_INCREMENTAL_VACUUM)
       connection.enableWal(file)
       for (const setting of CONNECTION_SETTINGS) connection.exec(setting)
       migrate(connection, file)
@@ -138,13 +141,18 @@ export class SqliteConnection {
     }
   }
 
-  close(): void {
+  /** Copies the log to the file and empties it, unless another connection reads from it. */
+  checkpoint(): void {
     try {
-      // Referenced statements keep the file and its log open until they are garbage collected.
       this.exec(CHECKPOINT_AND_TRUNCATE)
     } catch {
-      // The next connection reads the log.
+      // A later checkpoint, or the next connection, reads the log.
     }
+  }
+
+  close(): void {
+    // Referenced statements keep the file and its log open until they are garbage collected.
+    this.checkpoint()
     this.removeLogIfReplaced()
     this.statements.clear()
     this.driver.close()

@@ -24,6 +24,7 @@ import {
   SELECT_STATUS,
   UPDATE_PAYLOAD,
 } from './statements/dead-letters.js'
+import { releaseFreePages } from './vacuum.js'
 import { nextMacrotask, type WriteQueue } from './write-queue.js'
 
 /** How many entries are read, leased or deleted before the event loop gets a turn. */
@@ -154,8 +155,10 @@ export class SqliteDeadLetters implements DeadLetterRows {
       })
       deleted += removed
       last = positions.at(-1)
-      if (positions.length < BATCH_SIZE || deleted >= limit) return deleted
+      if (positions.length < BATCH_SIZE || deleted >= limit) break
     }
+    await releaseFreePages(this.writes)
+    return deleted
   }
 
   private deleteRows(positions: readonly RowPosition[]): number {

@@ -23,6 +23,7 @@ import {
   selectRows,
 } from './statements/journal.js'
 import type { SqliteValue } from './statements/parameters.js'
+import { releaseFreePages } from './vacuum.js'
 import { nextMacrotask, type WriteQueue } from './write-queue.js'
 
 interface TimeRangeFilter extends PageOptions {
@@ -58,7 +59,7 @@ export class SqliteJournal<S extends z.ZodType, F extends TimeRangeFilter>
   }
 
   protected commit(work: () => void): Promise<void> {
-    return this.isDurable ? this.writes.write(work) : this.writes.writeNext(work)
+    return this.isDurable ? this.writes.write(work) : this.writes.writeUnflushed(work)
   }
 
   async list(filter?: F): Promise<Page<CamelCased<S>>> {
@@ -150,6 +151,7 @@ export class SqliteJournal<S extends z.ZodType, F extends TimeRangeFilter>
   async expire(limits: { before?: Date | undefined; maxEntries?: number | undefined }): Promise<number> {
     const deleted = await expireRecords(this.writes, this.table, limits)
     await compressOldRows(this.writes, this.table)
+    await releaseFreePages(this.writes)
     return deleted
   }
 

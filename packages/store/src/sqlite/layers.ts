@@ -43,7 +43,7 @@ export class SqliteLayers implements LayerStore {
   }
 
   expire(maxEntries: number): Promise<number> {
-    return this.writes.writeDeferred(() => this.writes.sql.run(DELETE_OLD_LAYERS, maxEntries))
+    return this.writes.writeUnflushed(() => this.writes.sql.run(DELETE_OLD_LAYERS, maxEntries))
   }
 
   async rewrite(version: number, layer: unknown): Promise<void> {

@@ -43,7 +43,7 @@ export class SqliteMetrics implements MetricsStore {
     for (let at = 0; at < stored.length; at += METRICS_BATCH_SIZE) {
       const slice = stored.slice(at, at + METRICS_BATCH_SIZE)
       saved.push(
-        this.writes.writeDeferred(() => {
+        this.writes.writeUnflushed(() => {
           const statement = this.writes.sql.statement(UPSERT_METRICS_ROW)
           for (const row of slice) statement.run(row)
         }),
@@ -75,7 +75,7 @@ export class SqliteMetrics implements MetricsStore {
 
   async expire(before: number): Promise<number> {
     for (let deleted = 0; ; ) {
-      const batch = await this.writes.writeDeferred(() => this.writes.sql.run(DELETE_OLD_METRICS, before))
+      const batch = await this.writes.writeUnflushed(() => this.writes.sql.run(DELETE_OLD_METRICS, before))
       deleted += batch
       if (batch < METRICS_BATCH_SIZE) return deleted
     }

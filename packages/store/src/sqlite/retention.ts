@@ -70,7 +70,7 @@ async function deleteBeyond(
         continue
       }
       const keepCount = left
-      const removed = await writes.writeDeferred(() =>
+      const removed = await writes.writeUnflushed(() =>
         removeFromRow(writes.sql, journal, last, (_, index) => index < keepCount),
       )
       return removed + (await deleteBelow(writes, journal, 'last', last))
@@ -90,7 +90,7 @@ async function deleteBefore(writes: WriteQueue, journal: AnyJournalTable, before
       writes.sql.all(selectRowsWithOlder(table, ROWS_PER_STEP), at, before),
     )
     for (const { last } of mixed)
-      deleted += await writes.writeDeferred(() =>
+      deleted += await writes.writeUnflushed(() =>
         removeFromRow(writes.sql, journal, last, (time) => time >= before),
       )
     from = mixed.length < ROWS_PER_STEP ? undefined : mixed.at(-1)?.last
@@ -111,7 +111,7 @@ async function deleteBelow(
   for (let deleted = 0; ; ) {
     // Checked with a read first, because it does not need the write lock.
     if ((await writes.read(rows)).length === 0) return deleted
-    deleted += await writes.writeDeferred(() => {
+    deleted += await writes.writeUnflushed(() => {
       const batch = rows()
       deleteRows(
         writes.sql,
@@ -132,7 +132,7 @@ export async function compressOldRows(writes: WriteQueue, journal: AnyJournalTab
     if (chunk.length === 0) return
     const text = chunk.map(({ body }) => String(body).slice(1, -1)).join(',')
     const body = await deflate(`[${text}]`)
-    await writes.writeDeferred(() => replaceWithChunk(writes.sql, journal, chunk, body))
+    await writes.writeUnflushed(() => replaceWithChunk(writes.sql, journal, chunk, body))
   }
 }
 

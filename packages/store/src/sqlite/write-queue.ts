@@ -7,9 +7,6 @@ import { canReconnect, createUnavailableError, isBusy } from './failure.js'
 /** How long one transaction accepts work. Other processes and reads wait meanwhile. */
 const TRANSACTION_BUDGET_MS = 4
 
-/** How long deferred writes wait to be batched. Durable writes wait for the end of the current turn of the event loop. */
-const DEFER_MS = 10
-
 /** The first and the longest delay between two attempts to get the lock. */
 const LOCK_RETRY_MS = { first: 1, longest: 25 } as const
 
@@ -45,9 +42,8 @@ export class WriteQueue {
   private connecting: Promise<void> | undefined
   private pendingOpen: Promise<void> | undefined
   private durable: WriteJob[] = []
-  private deferred: WriteJob[] = []
+  private unflushed: WriteJob[] = []
   private currentDrain: Promise<void> | undefined
-  private timer: unknown
   private isDrainScheduled = false
   /** How many of the next jobs run in a transaction of their own, to find out which of them failed. */
   private soloJobs = 0
@@ -90,7 +86,7 @@ export class WriteQueue {
 
   async close(): Promise<void> {
     await this.pendingOpen?.catch(() => {})
-    while (this.durable.length + this.deferred.length > 0 || this.currentDrain !== undefined)
+    while (this.durable.length + this.unflushed.length > 0 || this.currentDrain !== undefined)
       await this.drain()
     this.isOpen = false
     await this.connecting?.catch(() => {})
@@ -134,13 +130,8 @@ export class WriteQueue {
     return this.enqueue(work, true)
   }
 
-  /** Writes at the end of this turn of the event loop. The work survives a crash of the process, and not always one of the machine. */
-  writeNext<T>(work: () => T): Promise<T> {
-    return this.enqueue(work, false, true)
-  }
-
-  /** Writes with a short delay. The work survives a crash of the process, and not always one of the machine. */
-  writeDeferred<T>(work: () => T): Promise<T> {
+  /** Resolves when the work survives a crash of the process. It does not always survive one of the machine. */
+  writeUnflushed<T>(work: () => T): Promise<T> {
     return this.enqueue(work, false)
   }
 
@@ -155,13 +146,19 @@ export class WriteQueue {
 
   /** Resolves when all writes that are queued now have succeeded or failed. */
   async flush(): Promise<void> {
-    if (this.durable.length + this.deferred.length === 0 && this.currentDrain === undefined) return
+    if (this.durable.length + this.unflushed.length === 0 && this.currentDrain === undefined) return
     const done = this.enqueue(() => {}, false)
     void this.drain()
     await done.catch(() => {})
   }
 
-  private enqueue<T>(work: () => T, isDurable: boolean, isNext = isDurable): Promise<T> {
+  /** Copies the log to the file after all queued writes, and empties it. */
+  async checkpoint(): Promise<void> {
+    await this.flush()
+    this.connection?.checkpoint()
+  }
+
+  private enqueue<T>(work: () => T, isDurable: boolean): Promise<T> {
     if (!this.isOpen) return Promise.reject(createNotOpenError(this.file))
     return new Promise<T>((resolve, reject) => {
       let result: T
@@ -171,19 +168,13 @@ export class WriteQueue {
         fail: (error) => reject(createUnavailableError(this.file, error)),
       }
       if (isDurable) this.durable.push(job)
-      else this.deferred.push(job)
-      if (isNext) {
-        this.drainNext()
-        return
-      }
-      this.timer ??= systemClock.setTimer(() => {
-        this.timer = undefined
-        void this.drain()
-      }, DEFER_MS)
+      else this.unflushed.push(job)
+      this.scheduleDrain()
     })
   }
 
-  private drainNext(): void {
+  /** Starts a drain at the end of this turn of the event loop. */
+  private scheduleDrain(): void {
     if (this.isDrainScheduled) return
     this.isDrainScheduled = true
     setImmediate(() => {
@@ -192,11 +183,11 @@ export class WriteQueue {
     })
   }
 
-  /** Commits some deferred writes synchronously, so that the queue of a caller that writes without pause does not grow. */
+  /** Commits some unflushed writes synchronously, so that the queue of a caller that writes without pause does not grow. */
   commitNow(): void {
     if (this.currentDrain !== undefined) return
     try {
-      this.deferred = this.deferred.slice(this.commit(this.deferred, 0, false))
+      this.unflushed = this.unflushed.slice(this.commit(this.unflushed, 0, false))
     } catch {
       // The next drain retries it, and reports errors.
     }
@@ -210,13 +201,11 @@ export class WriteQueue {
   }
 
   private async drainAll(): Promise<void> {
-    while (this.durable.length + this.deferred.length > 0) {
-      systemClock.clearTimer(this.timer)
-      this.timer = undefined
+    while (this.durable.length + this.unflushed.length > 0) {
       const durableCount = this.durable.length
-      const jobs = durableCount === 0 ? this.deferred : this.durable.concat(this.deferred)
+      const jobs = durableCount === 0 ? this.unflushed : this.durable.concat(this.unflushed)
       this.durable = []
-      this.deferred = []
+      this.unflushed = []
       for (let at = 0; at < jobs.length; ) {
         const from = at
         try {
