@@ -322,6 +322,8 @@ export interface RuntimePorts {
   openStore?: typeof openStore | undefined
   /** How a fleet reaches Redis. @defaultValue ioredis */
   redisDriver?: RedisDriver | undefined
+  /** Milliseconds between two reads of the changes that other processes made through the API. @defaultValue 1000 */
+  refreshInterval?: number | undefined
 }
 
 /** Creates the runtime outside its class, because esbuild renames a class that refers to itself. */
@@ -339,7 +341,7 @@ export async function openRuntime(input: string | OpenOptions, ports: RuntimePor
     throw isChosen ? error : defaultStoreError(url, error)
   })
   try {
-    const { redisDriver } = ports
+    const { redisDriver, refreshInterval } = ports
     const container = new RuntimeContainer({
       clock,
       random,
@@ -349,6 +351,7 @@ export async function openRuntime(input: string | OpenOptions, ports: RuntimePor
       url,
       storeOf,
       redisDriver,
+      refreshInterval,
     })
     await container.start(options.watch !== false)
     return new (Holdfast as unknown as new (container: RuntimeContainer) => Holdfast)(container)

@@ -10,7 +10,7 @@ import type { StoreBackedContext } from '../context/store-backed-context.js'
 const MAX_LAYER_VERSIONS = 1000
 
 /** How often changes that other processes made through the API are read. */
-const REFRESH_INTERVAL_MS = 1000
+const REFRESH_MS = 1000
 const SAVE_INTERVAL_MS = 10_000
 const EXPIRE_INTERVAL_MS = 60_000
 
@@ -20,6 +20,8 @@ export interface HousekeepingTasks {
    * Applies the changes that other processes made through the API; undefined where the store belongs to this process alone.
    */
   readonly refreshLayer: (() => Promise<void>) | undefined
+  /** Milliseconds between two calls of it. @defaultValue 1000 */
+  readonly refreshInterval?: number | undefined
   /** Saves the metrics. */
   saveMetrics(): Promise<void>
   /** Deletes dead letters that are too old. */
@@ -44,13 +46,9 @@ export class Housekeeping {
   }
 
   start(): void {
-    const { refreshLayer } = this.tasks
+    const { refreshLayer, refreshInterval = REFRESH_MS } = this.tasks
     if (refreshLayer !== undefined)
-      this.scheduleEvery(
-        REFRESH_INTERVAL_MS,
-        'changes made by another process could not be read',
-        refreshLayer,
-      )
+      this.scheduleEvery(refreshInterval, 'changes made by another process could not be read', refreshLayer)
     this.scheduleEvery(SAVE_INTERVAL_MS, 'metrics could not be saved', () => this.tasks.saveMetrics())
     this.scheduleEvery(EXPIRE_INTERVAL_MS, 'old records could not be deleted', () => this.enforceRetention())
   }

@@ -46,6 +46,8 @@ export interface RuntimeContainerOptions {
   storeOf(config: Config): string
   /** How a fleet reaches Redis. @defaultValue ioredis */
   redisDriver?: RedisDriver | undefined
+  /** How often changes of other processes are read. @defaultValue 1000 */
+  refreshInterval?: number | undefined
 }
 
 /**
@@ -204,6 +206,7 @@ export class RuntimeContainer {
     this.housekeeping = new Housekeeping(runtime, {
       config: () => this.config.current,
       refreshLayer: store.private ? undefined : () => this.config.look(),
+      refreshInterval: parts.refreshInterval,
       saveMetrics: async () => {
         this.breakerEvents.saveChanged()
         await this.metrics.save(store.metrics, runtime.node)

@@ -3,7 +3,7 @@ import type { ScheduledEvent } from './event-queue.js'
 import type { Scheduler } from './scheduler.js'
 
 /** The wall time at which simulations start. */
-const START_WALL_MS = Date.UTC(2026, 0, 1)
+export const START_WALL_MS = Date.UTC(2026, 0, 1)
 
 /**
  * The clock of one node on the virtual time of a scheduler. It can drift, its wall time can step, and it can be stopped: then no
@@ -47,6 +47,11 @@ export class VirtualClock implements Clock {
   /** Moves the wall time forward or back, as an operator or a time server does. */
   stepWall(ms: number): void {
     this.wallOffset += ms
+  }
+
+  /** Sets the wall time right again. */
+  correctWall(): void {
+    this.wallOffset = START_WALL_MS + this.scheduler.now - this.now()
   }
 
   /** Changes the speed of the clock: 1.0001 is one second in 10,000 too fast. */

@@ -1,0 +1,17 @@
+// `npm run test:simulation`: bundles the sources and simulates seeds.
+//
+//     npm run test:simulation -- --seeds 1000 --from 1     seeds 1 to 1000
+//     npm run test:simulation -- --seed 42 --trace         one seed, with everything that happens
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { bundleSimulation } from './bundle.mjs'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const bundle = fileURLToPath(new URL('../../.cache/simulation/main.mjs', import.meta.url))
+await bundleSimulation(root, bundle)
+const { status } = spawnSync(
+  process.execPath,
+  ['--enable-source-maps', '--stack-trace-limit=30', bundle, ...process.argv.slice(2)],
+  { stdio: 'inherit' },
+)
+process.exit(status ?? 1)

@@ -1,0 +1,37 @@
+import { OPERATIONS } from '../scenario/scenario.js'
+
+/** How many probes a half-open breaker of the workload allows. */
+export const HALF_OPEN_MAX = 2
+
+const breaker = {
+  failureThreshold: 4,
+  windowDuration: 30_000,
+  timeoutDuration: 15_000,
+  successThreshold: 2,
+  halfOpenMax: HALF_OPEN_MAX,
+}
+
+/** The configuration of a node. One breaker is shared in each of the three ways, and one is not shared. */
+export const createNodeConfig = (node: string, redisUrl: string | undefined): object => ({
+  ...(redisUrl !== undefined && { shared: redisUrl }),
+  node: { id: node, heartbeat: 10_000 },
+  policies: Object.fromEntries(
+    OPERATIONS.map((operation) => [
+      operation,
+      {
+        maxAttempts: 3,
+        baseDelay: 300,
+        maxDelay: 2000,
+        // Without a timeout, some handlers take so long that their lease must be renewed.
+        ...(operation !== 'report' && { attemptTimeout: 5000, totalTimeout: 15_000 }),
+        circuitBreaker: operation,
+      },
+    ]),
+  ),
+  circuitBreakers: {
+    mail: { ...breaker, share: 'state' },
+    search: { ...breaker, share: 'counts' },
+    billing: { ...breaker, share: 'quorum', quorum: 0.5, minimumCalls: 2 },
+    report: { ...breaker, share: 'none' },
+  },
+})

@@ -1,0 +1,121 @@
+import type { Scheduler } from '../engine/scheduler.js'
+import type { Fault, Server } from '../scenario/scenario.js'
+import type { Cluster } from './cluster.js'
+import type { SimulatedNode } from './simulated-node.js'
+import type { Upstreams } from './upstreams.js'
+
+/** How long the close of a runtime may take before its process is killed, as a service manager does. */
+const STOP_TIMEOUT_MS = 90_000
+
+/** Makes the faults of a scenario happen. */
+export class FaultInjector {
+  private readonly scheduler: Scheduler
+  private readonly cluster: Cluster
+  private readonly upstreams: Upstreams
+  private readonly onFault: (text: string) => void
+
+  constructor(scheduler: Scheduler, cluster: Cluster, upstreams: Upstreams, onFault: (text: string) => void) {
+    this.scheduler = scheduler
+    this.cluster = cluster
+    this.upstreams = upstreams
+    this.onFault = onFault
+  }
+
+  inject(fault: Fault): void {
+    this.onFault(describeFault(fault))
+    const { cluster, scheduler } = this
+    const { network } = cluster
+    switch (fault.kind) {
+      case 'crash': {
+        const node = this.node(fault.node)
+        cluster.kill(node)
+        return node.startLater(fault.downMs)
+      }
+      case 'restart':
+        return this.restart(this.node(fault.node), fault.downMs)
+      case 'partition':
+        return this.during(fault.ms, [this.node(fault.node)], fault.server, (node, isOn) => {
+          if (isOn) network.partition(node, fault.server)
+          else network.heal(node, fault.server)
+        })
+      case 'reset':
+        return this.during(0, [this.node(fault.node)], fault.server, (node) =>
+          network.reset(node, fault.server),
+        )
+      case 'slow':
+        return this.during(fault.ms, [this.node(fault.node)], fault.server, (node, isOn) =>
+          network.setDelay(node, fault.server, isOn ? fault.delay : undefined),
+        )
+      case 'duplicate':
+        return this.during(fault.ms, [this.node(fault.node)], fault.server, (node, isOn) =>
+          network.setDuplicates(node, fault.server, isOn ? 0.2 : 0),
+        )
+      case 'server_down':
+        return this.during(fault.ms, cluster.nodes, fault.server, (node, isOn) => {
+          network.refuse(node, fault.server, isOn)
+          if (isOn) network.reset(node, fault.server)
+        })
+      case 'server_flushed':
+        return
+      case 'upstream_down':
+        this.upstreams.beginOutage(fault.operation)
+        scheduler.schedule(fault.ms, () => this.upstreams.endOutage(fault.operation))
+        return
+      case 'clock_step':
+      case 'clock_drift': {
+        const node = this.node(fault.node)
+        cluster.beginClockTrouble()
+        if (fault.kind === 'clock_step') node.stepClock(fault.step)
+        else node.driftClock(fault.rate)
+        scheduler.schedule(fault.ms, () => {
+          node.correctClock()
+          cluster.endClockTrouble()
+        })
+      }
+    }
+  }
+
+  private node(at: number): SimulatedNode {
+    return this.cluster.nodes[at % this.cluster.nodes.length] as SimulatedNode
+  }
+
+  /** Closes the runtime of a node, and starts a new process. */
+  private restart(node: SimulatedNode, downMs: number): void {
+    const { process } = node
+    const stop = () => {
+      if (node.process !== process) return
+      this.cluster.kill(node)
+      node.startLater(downMs)
+    }
+    if (process?.runtime === undefined) return stop()
+    process.runtime.close().then(stop, stop)
+    this.scheduler.schedule(STOP_TIMEOUT_MS, stop)
+  }
+
+  /** Applies a fault of the network to nodes for a time. */
+  private during(
+    ms: number,
+    nodes: readonly SimulatedNode[],
+    server: Server,
+    apply: (node: string, isOn: boolean) => void,
+  ): void {
+    for (const { name } of nodes) {
+      if (server === 'store') this.cluster.beginStoreTrouble(name)
+      apply(name, true)
+      this.scheduler.schedule(ms, () => {
+        apply(name, false)
+        if (server === 'store') this.cluster.endStoreTrouble(name)
+      })
+    }
+  }
+}
+
+/** A fault in one line. */
+export function describeFault(fault: Fault): string {
+  const { at: _at, kind, ...details } = fault
+  const fields = Object.entries(details).map(([name, value]) => `${name}=${format(name, value)}`)
+  return [kind, ...fields].join(' ')
+}
+
+const format = (name: string, value: string | number): string =>
+  name === 'node' ? `n${value}` : typeof value === 'number' ? String(Math.round(value * 1000) / 1000) : value

@@ -1,0 +1,203 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { DeadLetter } from '@holdfast/records'
+import type { Added, DeadLetterStore, Settlement } from '@holdfast/store'
+import type { Leased } from '../../../store/src/dead-letter-store.js'
+import { Violation } from '../violation.js'
+
+/** A dead letter as the server has it. */
+interface Entry {
+  readonly id: string
+  readonly payload: unknown
+  readonly operation: string
+  /** The holder of the lease, and when it ends by the wall time that was sent. */
+  owner: string | undefined
+  leasedUntil: number
+  isCompleted: boolean
+  isRequested: boolean
+}
+
+/** A handler that runs. */
+export interface HandlerRun {
+  readonly id: string
+  readonly process: string
+  readonly owner: string | undefined
+}
+
+/** What the model must know about the cluster. */
+export interface ClusterView {
+  /** Whether a process could renew its leases all the time: it lived, reached the store, and its clock was right. */
+  couldRenew(process: string): boolean
+  /** Whether all clocks have been right for longer than a lease. */
+  areClocksRight(): boolean
+}
+
+type LeaseNextWant = Parameters<DeadLetterStore['leaseNext']>[0]
+
+/**
+ * The promises about dead letters, checked with every request that the server executes and every handler that starts: no
+ * acknowledged entry is lost, none is completed twice or without a successful handler, and only the holder of a lease settles it.
+ */
+export class DeadLetterModel {
+  readonly entries = new Map<string, Entry>()
+  private readonly runs = new Map<string, Set<HandlerRun>>()
+  private readonly succeededIds = new Set<string>()
+  private readonly completedByHand = new Set<string>()
+  private readonly cluster: ClusterView
+  acknowledgedCount = 0
+  completedCount = 0
+  leaseCount = 0
+
+  constructor(cluster: ClusterView) {
+    this.cluster = cluster
+  }
+
+  /** The server has executed a request. */
+  onExecuted(process: string, method: string, args: readonly unknown[], result: unknown): void {
+    switch (method) {
+      case 'add':
+        return this.onAdded(result as Added[])
+      case 'lease': {
+        const [id, owner, until, now] = args as [string, string, Date, Date]
+        const { result: kind } = result as Leased
+        if (kind === 'leased') this.onLeased(process, id, owner, until, now)
+        return
+      }
+      case 'leaseNext': {
+        const [want, owner, until, now] = args as [LeaseNextWant, string, Date, Date]
+        const leased = result as DeadLetter[]
+        if (leased.length > want.limit)
+          throw new Violation('lease', `${leased.length} entries were leased, ${want.limit} were requested`)
+        for (const { dlqId } of leased) this.onLeased(process, dlqId, owner, until, now)
+        return
+      }
+      case 'renew': {
+        const [id, owner, until] = args as [string, string, Date]
+        if (result === true) this.onRenewed(id, owner, until)
+        return
+      }
+      case 'settle': {
+        const [id, owner, settlement] = args as [string, string, Settlement]
+        if (result !== undefined) this.onSettled(id, owner, settlement)
+        return
+      }
+      case 'complete':
+        if (result !== undefined) this.completedByHand.add((result as DeadLetter).dlqId)
+        if (result !== undefined) this.require((result as DeadLetter).dlqId).isCompleted = true
+        return
+      case 'request':
+        if (result !== undefined) this.require((result as DeadLetter).dlqId).isRequested = true
+        return
+      case 'purge':
+        if (result !== 0)
+          throw new Violation('lost', `${result} entries were deleted, and nothing requested that`)
+    }
+  }
+
+  /** A caller was told that its dead letter is stored. */
+  onAcknowledged(id: string, payload: unknown): void {
+    this.acknowledgedCount++
+    const entry = this.entries.get(id)
+    if (entry === undefined)
+      throw new Violation('lost', `${id} was acknowledged, and the store does not have it`)
+    if (!isDeepStrictEqual(entry.payload, payload))
+      throw new Violation('lost', `${id} was acknowledged with another payload than the store has`)
+  }
+
+  /** A handler starts in a process. Returns its run, which must be ended. */
+  onHandlerStarted(id: string, process: string): HandlerRun {
+    const entry = this.require(id)
+    const run = { id, process, owner: entry.owner }
+    const others = this.runs.get(id) ?? new Set()
+    for (const other of others) {
+      if (other.process === process)
+        throw new Violation('lease', `two handlers of ${process} replay ${id} at the same time`)
+      if (this.cluster.couldRenew(other.process) && this.cluster.areClocksRight())
+        throw new Violation('lease', `${process} replays ${id} while ${other.process} holds the lease`)
+    }
+    others.add(run)
+    this.runs.set(id, others)
+    return run
+  }
+
+  onHandlerEnded(run: HandlerRun, failed: boolean): void {
+    if (!failed) this.succeededIds.add(run.id)
+    this.runs.get(run.id)?.delete(run)
+  }
+
+  /** A process has died, and with it all of its handlers. */
+  onProcessEnded(process: string): void {
+    for (const runs of this.runs.values())
+      for (const run of runs) if (run.process === process) runs.delete(run)
+  }
+
+  /** Compares the server with everything that it has acknowledged. */
+  async checkAll(server: DeadLetterStore, now: Date): Promise<void> {
+    for (const { id, payload, isCompleted } of this.entries.values()) {
+      const stored = await server.get(id, now)
+      if (stored === undefined) throw new Violation('lost', `${id} is not in the store any more`)
+      if (!isDeepStrictEqual(stored.originalPayload, payload))
+        throw new Violation('lost', `the payload of ${id} has changed`)
+      if (isCompleted !== (stored.status === 'completed'))
+        throw new Violation(
+          'completed',
+          `${id} is ${stored.status} after it was ${isCompleted ? '' : 'not '}completed`,
+        )
+    }
+  }
+
+  private require(id: string): Entry {
+    const entry = this.entries.get(id)
+    if (entry === undefined) throw new Violation('lost', `${id} is not in the store`)
+    return entry
+  }
+
+  private onAdded(results: readonly Added[]): void {
+    for (const added of results) {
+      if (added.result !== 'added') continue
+      const { dlqId, originalPayload, operationType } = added.entry
+      if (this.entries.has(dlqId)) throw new Violation('lost', `${dlqId} was added twice`)
+      this.entries.set(dlqId, {
+        id: dlqId,
+        payload: structuredClone(originalPayload),
+        operation: operationType,
+        owner: undefined,
+        leasedUntil: 0,
+        isCompleted: false,
+        isRequested: false,
+      })
+    }
+  }
+
+  private onLeased(process: string, id: string, owner: string, until: Date, now: Date): void {
+    this.leaseCount++
+    const entry = this.require(id)
+    if (entry.isCompleted) throw new Violation('completed', `${process} leased ${id}, which is completed`)
+    if (entry.owner !== undefined && entry.leasedUntil > now.getTime())
+      throw new Violation('lease', `${process} leased ${id} while ${entry.owner} holds the lease`)
+    entry.owner = owner
+    entry.leasedUntil = until.getTime()
+  }
+
+  private onRenewed(id: string, owner: string, until: Date): void {
+    const entry = this.require(id)
+    if (entry.owner !== owner)
+      throw new Violation('lease', `${owner} renewed the lease of ${id} without holding it`)
+    entry.leasedUntil = until.getTime()
+  }
+
+  private onSettled(id: string, owner: string, { status, at }: Settlement): void {
+    const entry = this.require(id)
+    if (entry.isCompleted)
+      throw new Violation('completed', `${owner} settled ${id} as ${status} after it was completed`)
+    if (status === 'completed') {
+      if (!this.succeededIds.has(id))
+        throw new Violation('completed', `${id} is completed, and no handler succeeded`)
+      entry.isCompleted = true
+      this.completedCount++
+    } else if (entry.owner !== owner || entry.leasedUntil <= at.getTime())
+      throw new Violation('lease', `${owner} settled ${id} as ${status} without holding the lease`)
+    if (status !== 'pending') entry.isRequested = false
+    entry.owner = undefined
+    entry.leasedUntil = 0
+  }
+}

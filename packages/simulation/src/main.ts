@@ -1,0 +1,73 @@
+import { parseArgs } from 'node:util'
+import { formatFailure } from './report.js'
+import { generateScenario } from './scenario/generate.js'
+import { shrink } from './shrink.js'
+import { simulate } from './simulate.js'
+
+/** Simulates seeds, prints the progress, and reduces the first one that fails. */
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '100' },
+    from: { type: 'string', default: '1' },
+    seed: { type: 'string' },
+    trace: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+  },
+})
+
+const parseCount = (name: string, text: string): number => {
+  const value = Number(text)
+  if (Number.isSafeInteger(value) && value >= 0) return value
+  console.error(`--${name}: expected a whole number, got ${text}`)
+  process.exit(2)
+}
+
+const from = parseCount('from', values.seed ?? values.from)
+const count = values.seed === undefined ? parseCount('seeds', values.seeds) : 1
+
+const cpuSeconds = (): number => {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1e6
+}
+
+const startedAt = cpuSeconds()
+const isInteractive = process.stdout.isTTY
+const totals = { events: 0, calls: 0, faults: 0 }
+
+/** What was simulated so far, and how fast. */
+function progress(done: number): string {
+  const used = cpuSeconds() - startedAt
+  const rate = Math.round((done * 3600) / used)
+  return `${done} of ${count} seeds, ${(used / done).toFixed(2)} s of CPU per seed, ${rate} seeds per core-hour`
+}
+
+let failedSeed: number | undefined
+for (let done = 0; done < count && failedSeed === undefined; done++) {
+  const seed = from + done
+  const scenario = generateScenario(seed)
+  const result = await simulate(scenario, { record: values.trace })
+  if (values.trace) console.log(result.lines.join('\n'))
+  if (values.seed !== undefined)
+    console.log(
+      `seed ${seed}: trace ${result.digest}, ${result.events} events, ${JSON.stringify(result.stats)}`,
+    )
+  totals.events += result.events
+  totals.calls += scenario.calls.length
+  totals.faults += scenario.faults.length
+  if (result.violation !== undefined) {
+    failedSeed = seed
+    if (values.json) console.log(JSON.stringify({ seed, violation: result.violation.message }))
+    else {
+      console.log(`${result.violation.message}\nreducing seed ${seed} …`)
+      console.log(formatFailure(seed, await shrink({ scenario, result })))
+    }
+  } else if (isInteractive) process.stdout.write(`\r${progress(done + 1)}`)
+  else if ((done + 1) % 100 === 0) console.log(progress(done + 1))
+}
+if (failedSeed === undefined) {
+  const { events, calls, faults } = totals
+  console.log(
+    `${isInteractive ? '\r' : ''}${progress(count)}: ${events} events, ${calls} calls, ${faults} faults, no violation`,
+  )
+} else process.exitCode = 1

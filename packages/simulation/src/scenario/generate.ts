@@ -1,0 +1,86 @@
+import { Choices } from '../engine/seeded-random.js'
+import {
+  CALLS_END_MS,
+  FAULTS_END_MS,
+  type Fault,
+  OPERATIONS,
+  type PlannedAttempt,
+  type PlannedCall,
+  type Scenario,
+  type Server,
+} from './scenario.js'
+
+const MIN_CALLS = 2000
+const MIN_FAULTS = 50
+
+/** Creates the scenario of a seed. */
+export function generateScenario(seed: number): Scenario {
+  const choices = new Choices(seed)
+  const nodes = choices.pick([3, 3, 3, 3, 4, 5])
+  const calls = Array.from({ length: MIN_CALLS + choices.below(200) }, () => planCall(choices, nodes))
+  const faults = Array.from({ length: MIN_FAULTS + choices.below(20) }, () => planFault(choices, nodes))
+  const byTime = (a: { at: number }, b: { at: number }) => a.at - b.at
+  return { seed, nodes, calls: calls.toSorted(byTime), faults: faults.toSorted(byTime) }
+}
+
+function planCall(choices: Choices, nodes: number): PlannedCall {
+  const chance = choices.random()
+  return {
+    at: choices.between(1000, CALLS_END_MS),
+    node: choices.below(nodes),
+    action: planAction(chance),
+    operation: choices.pick(OPERATIONS),
+    attempts: Array.from({ length: 1 + choices.below(3) }, () => planAttempt(choices)),
+    target: choices.random(),
+  }
+}
+
+function planAction(chance: number): PlannedCall['action'] {
+  if (chance < 0.82) return 'run'
+  if (chance < 0.87) return 'enqueue'
+  if (chance < 0.95) return 'replay'
+  if (chance < 0.97) return 'replayBatch'
+  if (chance < 0.98) return 'complete'
+  return chance < 0.99 ? 'trip' : 'reset'
+}
+
+const planAttempt = (choices: Choices): PlannedAttempt => ({
+  // A few take so long that they time out, and a few handlers so long that their lease must be renewed.
+  ms: choices.chance(0.02) ? choices.between(3000, 600_000) : choices.delay(80),
+  fails: choices.chance(0.06),
+})
+
+function planFault(choices: Choices, nodes: number): Fault {
+  const at = choices.between(5000, FAULTS_END_MS)
+  const node = choices.below(nodes)
+  const server: Server = choices.chance(0.5) ? 'store' : 'redis'
+  // Mostly shorter than a timeout, and sometimes longer than a lease.
+  const ms = choices.pick([500, 4000, 20_000, 120_000, 400_000]) * choices.random()
+  const operation = choices.pick(OPERATIONS)
+  switch (choices.below(13)) {
+    case 0:
+    case 1:
+      return { at, kind: 'crash', node, downMs: choices.delay(20_000) }
+    case 2:
+      return { at, kind: 'restart', node, downMs: choices.delay(5000) }
+    case 3:
+    case 4:
+      return { at, kind: 'partition', node, server, ms }
+    case 5:
+      return { at, kind: 'reset', node, server }
+    case 6:
+      return { at, kind: 'slow', node, server, ms, delay: choices.pick([20, 200, 2000]) }
+    case 7:
+      return { at, kind: 'duplicate', node, server, ms }
+    case 8:
+      return { at, kind: 'server_down', server, ms }
+    case 9:
+      return { at, kind: 'server_flushed', server: 'redis' }
+    case 10:
+      return { at, kind: 'upstream_down', operation, ms: choices.delay(60_000) }
+    case 11:
+      return { at, kind: 'clock_step', node, step: choices.between(-900_000, 900_000), ms }
+    default:
+      return { at, kind: 'clock_drift', node, rate: choices.between(0.999, 1.001), ms }
+  }
+}

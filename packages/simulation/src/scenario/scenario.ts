@@ -1,0 +1,58 @@
+/** The time of one simulation: faults happen until `FAULTS_END_MS`, and calls until `CALLS_END_MS`. */
+export const DURATION_MS = 3_600_000
+export const FAULTS_END_MS = 2_400_000
+export const CALLS_END_MS = 3_480_000
+
+/** The operations of the workload. Each has a policy, a breaker and an upstream of the same name; `report` has no timeout. */
+export const OPERATIONS = ['mail', 'search', 'billing', 'report'] as const
+export type Operation = (typeof OPERATIONS)[number]
+
+/** One attempt of a call or a handler: how long it takes, and whether it fails even if its upstream is available. */
+export interface PlannedAttempt {
+  readonly ms: number
+  readonly fails: boolean
+}
+
+/** An action of the workload on one node. */
+export interface PlannedCall {
+  readonly at: number
+  readonly node: number
+  readonly action: 'run' | 'enqueue' | 'replay' | 'replayBatch' | 'complete' | 'trip' | 'reset'
+  readonly operation: Operation
+  /** The attempts of a run, in order; the last one repeats. */
+  readonly attempts: readonly PlannedAttempt[]
+  /** Which of the known dead letters an action is about: a fraction of their number. */
+  readonly target: number
+}
+
+/** The servers that nodes talk to. */
+export type Server = 'store' | 'redis'
+
+/** A failure, as plain data, so that a failing scenario can be reduced and printed. */
+export type Fault = { readonly at: number } & (
+  | { readonly kind: 'crash'; readonly node: number; readonly downMs: number }
+  | { readonly kind: 'restart'; readonly node: number; readonly downMs: number }
+  | { readonly kind: 'partition'; readonly node: number; readonly server: Server; readonly ms: number }
+  | { readonly kind: 'reset'; readonly node: number; readonly server: Server }
+  | {
+      readonly kind: 'slow'
+      readonly node: number
+      readonly server: Server
+      readonly ms: number
+      readonly delay: number
+    }
+  | { readonly kind: 'duplicate'; readonly node: number; readonly server: Server; readonly ms: number }
+  | { readonly kind: 'server_down'; readonly server: Server; readonly ms: number }
+  | { readonly kind: 'server_flushed'; readonly server: 'redis' }
+  | { readonly kind: 'upstream_down'; readonly operation: Operation; readonly ms: number }
+  | { readonly kind: 'clock_step'; readonly node: number; readonly step: number; readonly ms: number }
+  | { readonly kind: 'clock_drift'; readonly node: number; readonly rate: number; readonly ms: number }
+)
+
+/** Everything that a simulation does. The delays of single packets come from the seed as well. */
+export interface Scenario {
+  readonly seed: number
+  readonly nodes: number
+  readonly calls: readonly PlannedCall[]
+  readonly faults: readonly Fault[]
+}

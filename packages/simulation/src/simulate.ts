@@ -1,0 +1,127 @@
+import { Cluster } from './cluster/cluster.js'
+import { FaultInjector } from './cluster/inject.js'
+import type { SimulatedNode } from './cluster/simulated-node.js'
+import { Upstreams } from './cluster/upstreams.js'
+import { runInMacrotask } from './engine/microtasks.js'
+import { Scheduler } from './engine/scheduler.js'
+import { Choices } from './engine/seeded-random.js'
+import { DeadLetterModel } from './invariants/dead-letter-model.js'
+import { DURATION_MS, type Scenario } from './scenario/scenario.js'
+import { Trace } from './trace.js'
+import { Violation } from './violation.js'
+import { Workload } from './workload.js'
+
+/** The result of a simulation. */
+export interface SimulationResult {
+  readonly seed: number
+  /** The first promise that was not kept. */
+  readonly violation: Violation | undefined
+  /** Identifies everything that happened. */
+  readonly digest: string
+  /** What happened, if it was recorded. */
+  readonly lines: readonly string[]
+  readonly events: number
+  /** The virtual time of the end. */
+  readonly endedAt: number
+  readonly stats: Record<string, number>
+}
+
+/** Ends the run of the scheduler. */
+class Stop extends Error {}
+
+/** Runs a scenario. Several simulations must not run at the same time in one process, because they share `console`. */
+export async function simulate(scenario: Scenario, { record = false } = {}): Promise<SimulationResult> {
+  const choices = new Choices(scenario.seed ^ 0x5eed)
+  const scheduler = new Scheduler(choices.fork().random)
+  const trace = new Trace(record)
+  let violation: Violation | undefined
+  const report = (found: Violation) => {
+    violation ??= found
+  }
+  const addTrace = (subject: string, text: string) => trace.add(scheduler.now, subject, text)
+  const check = (fn: () => void) => {
+    try {
+      fn()
+    } catch (error) {
+      if (!(error instanceof Violation)) throw error
+      report(error)
+    }
+  }
+
+  const upstreams = new Upstreams()
+  const deadLetters = new DeadLetterModel({
+    couldRenew: (process) => cluster.couldRenew(process),
+    areClocksRight: () => cluster.areClocksRight(),
+  })
+  const workload = new Workload({
+    scheduler,
+    upstreams,
+    deadLetters,
+    trace: addTrace,
+    check,
+    onAttempt: () => {},
+  })
+  const cluster = new Cluster(scheduler, choices, scenario.nodes, {
+    onStarted: (process, runtime) => {
+      addTrace(process.name, 'started')
+      workload.onStarted(process, runtime)
+    },
+    onStartFailed: (process, error) => addTrace(process.name, `did not start: ${String(error)}`),
+    onKilled: (process) => {
+      addTrace(process.name, 'ended')
+      deadLetters.onProcessEnded(process.name)
+    },
+    onStoreExecuted: (process, part, method, args, result) => {
+      addTrace('store', `${process} ${part}.${method}`)
+      if (part === 'deadLetters') check(() => deadLetters.onExecuted(process, method, args, result))
+    },
+  })
+  const injector = new FaultInjector(scheduler, cluster, upstreams, (text) => addTrace('fault', text))
+
+  for (const fault of scenario.faults) scheduler.schedule(fault.at, () => injector.inject(fault))
+  for (const [number, call] of scenario.calls.entries())
+    scheduler.schedule(call.at, () => {
+      const { process, runtime } = cluster.nodes[call.node % cluster.nodes.length] as SimulatedNode
+      if (process !== undefined && runtime !== undefined) workload.start(process, runtime, call, number)
+      else workload.counts.skipped++
+    })
+  cluster.start()
+
+  const onUnhandled = (error: unknown) =>
+    report(
+      new Violation('unhandled', `a rejection was not handled: ${String((error as Error)?.stack ?? error)}`),
+    )
+  const { error: consoleError } = console
+  console.error = (...args: unknown[]) => addTrace('stderr', args.join(' '))
+  process.on('unhandledRejection', onUnhandled)
+  try {
+    await runInMacrotask(() =>
+      scheduler.runUntil(DURATION_MS, () => {
+        if (violation !== undefined) throw new Stop()
+      }),
+    )
+    await deadLetters.checkAll(cluster.store.deadLetters, new Date(cluster.now()))
+  } catch (error) {
+    if (error instanceof Violation) report(error)
+    else if (!(error instanceof Stop)) throw error
+  } finally {
+    process.off('unhandledRejection', onUnhandled)
+    console.error = consoleError
+    for (const node of cluster.nodes) node.kill()
+  }
+  return {
+    seed: scenario.seed,
+    violation,
+    digest: trace.digest(),
+    lines: trace.lines,
+    events: scheduler.eventCount,
+    endedAt: scheduler.now,
+    stats: {
+      ...workload.counts,
+      acknowledged: deadLetters.acknowledgedCount,
+      completed: deadLetters.completedCount,
+      leases: deadLetters.leaseCount,
+      entries: deadLetters.entries.size,
+    },
+  }
+}

@@ -1,0 +1,203 @@
+import type { Holdfast } from '@holdfast/runtime'
+import { isHoldfastError } from 'holdfast'
+import type { Process } from './cluster/simulated-node.js'
+import type { Upstreams } from './cluster/upstreams.js'
+import type { Scheduler } from './engine/scheduler.js'
+import type { DeadLetterModel } from './invariants/dead-letter-model.js'
+import { OPERATIONS, type Operation, type PlannedAttempt, type PlannedCall } from './scenario/scenario.js'
+import { Violation } from './violation.js'
+
+/** The longest time that each action may take, whatever fails. A replay waits for its handler. */
+const LIMIT_MS: Record<PlannedCall['action'], number> = {
+  run: 60_000,
+  enqueue: 30_000,
+  replay: 900_000,
+  replayBatch: 3_000_000,
+  complete: 30_000,
+  trip: 30_000,
+  reset: 30_000,
+}
+
+/** A call of an operation without a timeout takes as long as its attempts. */
+const UNLIMITED_MS = 2_700_000
+
+/** A handler of a replay that ends before its deadline in most cases. */
+const DEFAULT_ATTEMPT: PlannedAttempt = { ms: 50, fails: false }
+
+/** What the workload needs of the simulation. */
+export interface WorkloadParts {
+  readonly scheduler: Scheduler
+  readonly upstreams: Upstreams
+  readonly deadLetters: DeadLetterModel
+  trace(subject: string, text: string): void
+  /** Runs a check, and ends the simulation if it finds a violation. */
+  check(fn: () => void): void
+  /** An attempt of an operation starts in a process. */
+  onAttempt(process: Process, operation: Operation): void
+}
+
+/** The calls of one process that have not settled, and what it reported. */
+interface ProcessRecord {
+  /** The items whose dead letters were reported as not stored. */
+  readonly itemsNotStored: Set<string>
+}
+
+/** Makes the calls of a scenario, and checks their results. */
+export class Workload {
+  readonly counts = { started: 0, skipped: 0, succeeded: 0, failed: 0, handlers: 0 }
+  private readonly parts: WorkloadParts
+  private readonly records = new WeakMap<Process, ProcessRecord>()
+  /** The attempts of handlers that come next, by operation, so that replays differ. */
+  private readonly handlerAttempts = new Map<Operation, PlannedAttempt>()
+
+  constructor(parts: WorkloadParts) {
+    this.parts = parts
+  }
+
+  /** Registers handlers and starts the worker of a new process. The first node has neither: it requests replays from others. */
+  onStarted(process: Process, runtime: Holdfast): void {
+    const record: ProcessRecord = { itemsNotStored: new Set() }
+    this.records.set(process, record)
+    runtime.events.on('dead_letter_failed', ({ context }) => {
+      if (typeof context?.item_id === 'string') record.itemsNotStored.add(context.item_id)
+    })
+    if (process.name.startsWith('n0.')) return
+    for (const operation of OPERATIONS)
+      runtime.deadLetters.handle(operation, (_payload, { dlqId }, { signal }) =>
+        this.handle(process, operation, dlqId, signal),
+      )
+    runtime.deadLetters.work({ concurrency: 2, interval: 10_000 }).catch((error: unknown) => {
+      if (process.isAlive) this.parts.trace(process.name, `the worker ended: ${codeOf(error)}`)
+    })
+  }
+
+  /** Makes a call in a process that is open. */
+  start(process: Process, runtime: Holdfast, call: PlannedCall, number: number): void {
+    this.counts.started++
+    const { scheduler } = this.parts
+    let isSettled = false
+    const onSettled = (text: string) => {
+      isSettled = true
+      if (process.isAlive) this.parts.trace(process.name, `${call.action} ${number} ${text}`)
+    }
+    this.parts.trace(process.name, `${call.action} ${number} ${call.operation}`)
+    this.act(process, runtime, call, number).then(
+      () => onSettled('succeeded'),
+      (error: unknown) => onSettled(`failed: ${codeOf(error)}`),
+    )
+    const startedAt = scheduler.now
+    const limit = call.operation === 'report' ? UNLIMITED_MS : LIMIT_MS[call.action]
+    scheduler.schedule(limit, () => {
+      if (isSettled || !process.isAlive) return
+      this.parts.check(() => {
+        throw new Violation(
+          'hangs',
+          `${call.action} ${number} of ${process.name} has not ended in ${scheduler.now - startedAt} ms`,
+        )
+      })
+    })
+  }
+
+  private async act(
+    process: Process,
+    runtime: Holdfast,
+    call: PlannedCall,
+    number: number,
+  ): Promise<unknown> {
+    const { deadLetters, breakers } = runtime
+    const id = this.pickEntry(call.target)
+    const by = { by: process.name }
+    switch (call.action) {
+      case 'run':
+        return this.run(process, runtime, call, number)
+      case 'enqueue': {
+        const payload = { number, text: `enqueued ${number}` }
+        const input = {
+          operation: call.operation,
+          itemId: `item-${number}`,
+          payload,
+          error: new Error('down'),
+        }
+        const { dlqId } = await deadLetters.enqueue(input)
+        return this.parts.check(() => this.parts.deadLetters.onAcknowledged(dlqId, payload))
+      }
+      case 'replay':
+        if (id === undefined) return undefined
+        this.handlerAttempts.set(call.operation, call.attempts[0] as PlannedAttempt)
+        return deadLetters.replay(id, { ...by, waitForBreaker: call.target > 0.5 })
+      case 'replayBatch':
+        return deadLetters.replayBatch({ operation: call.operation, ...by })
+      case 'complete':
+        return id === undefined ? undefined : deadLetters.complete(id, by)
+      case 'trip':
+      case 'reset':
+        return breakers[call.action](`service:${call.operation}`, by)
+    }
+  }
+
+  private async run(process: Process, runtime: Holdfast, call: PlannedCall, number: number): Promise<void> {
+    const { operation, attempts } = call
+    const { upstreams } = this.parts
+    const payload = { number, text: `payload ${number}` }
+    const itemId = `item-${number}`
+    try {
+      await runtime.run(
+        operation,
+        (attempt) => {
+          this.parts.onAttempt(process, operation)
+          const planned = attempts[Math.min(attempt.number, attempts.length) - 1] as PlannedAttempt
+          return upstreams.attempt(process.clock, operation, planned, attempt.signal)
+        },
+        { payload, itemId, idempotencyKey: `key-${number}` },
+      )
+      this.counts.succeeded++
+    } catch (error) {
+      this.counts.failed++
+      const id = runtime.deadLetters.capturedIdOf(payload)
+      this.parts.check(() => {
+        if (id !== undefined) this.parts.deadLetters.onAcknowledged(id, payload)
+        else if (
+          !this.records.get(process)?.itemsNotStored.has(itemId) &&
+          !isHoldfastError(error, 'CANCELLED')
+        )
+          throw new Violation(
+            'lost',
+            `run ${number} of ${process.name} failed without a dead letter and without a report: ${codeOf(error)}`,
+          )
+      })
+      throw error
+    }
+  }
+
+  /** Replays an entry in a process. */
+  private async handle(
+    process: Process,
+    operation: Operation,
+    id: string,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const { upstreams, deadLetters, check, trace } = this.parts
+    this.counts.handlers++
+    this.parts.onAttempt(process, operation)
+    trace(process.name, `handler ${id}`)
+    let run: ReturnType<DeadLetterModel['onHandlerStarted']> | undefined
+    check(() => {
+      run = deadLetters.onHandlerStarted(id, process.name)
+    })
+    const attempt = this.handlerAttempts.get(operation) ?? DEFAULT_ATTEMPT
+    this.handlerAttempts.delete(operation)
+    return upstreams.attempt(process.clock, operation, attempt, signal, (failed) => {
+      if (run !== undefined) deadLetters.onHandlerEnded(run, failed)
+    })
+  }
+
+  private pickEntry(target: number): string | undefined {
+    const ids = [...this.parts.deadLetters.entries.keys()]
+    return ids[Math.floor(target * ids.length)]
+  }
+}
+
+const codeOf = (error: unknown): string => {
+  const { code, message } = error as { code?: unknown; message?: unknown }
+  return String(code ?? message)
+}
