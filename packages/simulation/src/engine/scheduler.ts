@@ -2,6 +2,9 @@ import type { Random } from 'holdfast'
 import { EventQueue, type ScheduledEvent } from './event-queue.js'
 import { runMicrotasks } from './microtasks.js'
 
+/** More events than this at one moment never end. */
+const MAX_EVENTS_AT_ONCE = 100_000
+
 /**
  * Virtual time and everything that waits for it. Timers and completions of simulated input and output are events; the
  * scheduler runs one after another and lets all promises settle in between. The order of events at the same time comes from the
@@ -42,12 +45,15 @@ export class Scheduler {
    */
   runUntil(end: number, onEvent?: () => void): void {
     runMicrotasks()
+    let sameTimeCount = 0
     for (
       let event = this.queue.peek();
       event !== undefined && event.dueAt <= end;
       event = this.queue.peek()
     ) {
       this.queue.pop()
+      sameTimeCount = event.dueAt > this.now ? 0 : sameTimeCount + 1
+      if (sameTimeCount > MAX_EVENTS_AT_ONCE) throw new Error(`time does not advance after ${this.now} ms`)
       this.now = event.dueAt
       this.eventCount++
       event.fn()

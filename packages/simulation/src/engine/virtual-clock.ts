@@ -5,6 +5,9 @@ import type { Scheduler } from './scheduler.js'
 /** The wall time at which simulations start. */
 export const START_WALL_MS = Date.UTC(2026, 0, 1)
 
+/** Timers fire this much late, so that the clock has reached their time. */
+const RESOLUTION_MS = 0.001
+
 /**
  * The clock of one node on the virtual time of a scheduler. It can drift, its wall time can step, and it can be stopped: then no
  * timer fires any more, as in a process that has died.
@@ -34,8 +37,10 @@ export class VirtualClock implements Clock {
   }
 
   setTimer(fn: () => void, ms: number): ScheduledEvent {
-    // A drift that changes while a timer waits does not change the timer, because drifts are small.
-    return this.scheduler.schedule((ms > 0 ? ms : 0) / this.rate, () => {
+    // A drift that changes while a timer waits does not change the timer, because drifts are small. No timer fires too early, not
+    // even by a rounding error.
+    const delay = ms > 0 ? ms / this.rate + RESOLUTION_MS : 0
+    return this.scheduler.schedule(delay, () => {
       if (!this.isStopped) fn()
     })
   }
