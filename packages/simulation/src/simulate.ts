@@ -5,8 +5,9 @@ import { Upstreams } from './cluster/upstreams.js'
 import { runInMacrotask } from './engine/microtasks.js'
 import { Scheduler } from './engine/scheduler.js'
 import { Choices } from './engine/seeded-random.js'
+import { BreakerModel } from './invariants/breaker-model.js'
 import { DeadLetterModel } from './invariants/dead-letter-model.js'
-import { DURATION_MS, type Scenario } from './scenario/scenario.js'
+import { CALLS_END_MS, DURATION_MS, type Scenario } from './scenario/scenario.js'
 import { Trace } from './trace.js'
 import { Violation } from './violation.js'
 import { Workload } from './workload.js'
@@ -25,6 +26,9 @@ export interface SimulationResult {
   readonly endedAt: number
   readonly stats: Record<string, number>
 }
+
+/** A requested replay is made within this time after the last fault. */
+const SERVED_WITHIN_MS = 600_000
 
 /** Ends the run of the scheduler. */
 class Stop extends Error {}
@@ -52,19 +56,21 @@ export async function simulate(scenario: Scenario, { record = false } = {}): Pro
   const deadLetters = new DeadLetterModel({
     couldRenew: (process) => cluster.couldRenew(process),
     areClocksRight: () => cluster.areClocksRight(),
+    now: () => scheduler.now,
   })
+  const breakers = new BreakerModel(check, addTrace)
   const workload = new Workload({
     scheduler,
     upstreams,
     deadLetters,
     trace: addTrace,
     check,
-    onAttempt: () => {},
   })
   const cluster = new Cluster(scheduler, choices, scenario.nodes, {
     onStarted: (process, runtime) => {
       addTrace(process.name, 'started')
       workload.onStarted(process, runtime)
+      breakers.onStarted(process, runtime)
     },
     onStartFailed: (process, error) => addTrace(process.name, `did not start: ${String(error)}`),
     onKilled: (process) => {
@@ -100,7 +106,10 @@ export async function simulate(scenario: Scenario, { record = false } = {}): Pro
         if (violation !== undefined) throw new Stop()
       }),
     )
-    await deadLetters.checkAll(cluster.store.deadLetters, new Date(cluster.now()))
+    deadLetters.checkAll((id) => cluster.readEntry(id))
+    deadLetters.checkServed(CALLS_END_MS - SERVED_WITHIN_MS)
+    breakers.checkConverged(cluster.nodes)
+    workload.checkCounters(cluster.nodes)
   } catch (error) {
     if (error instanceof Violation) report(error)
     else if (!(error instanceof Stop)) throw error
@@ -122,6 +131,7 @@ export async function simulate(scenario: Scenario, { record = false } = {}): Pro
       completed: deadLetters.completedCount,
       leases: deadLetters.leaseCount,
       entries: deadLetters.entries.size,
+      probes: breakers.probeCount,
     },
   }
 }

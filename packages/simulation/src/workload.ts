@@ -1,6 +1,6 @@
 import type { Holdfast } from '@holdfast/runtime'
 import { isHoldfastError } from 'holdfast'
-import type { Process } from './cluster/simulated-node.js'
+import type { Process, SimulatedNode } from './cluster/simulated-node.js'
 import type { Upstreams } from './cluster/upstreams.js'
 import type { Scheduler } from './engine/scheduler.js'
 import type { DeadLetterModel } from './invariants/dead-letter-model.js'
@@ -32,14 +32,15 @@ export interface WorkloadParts {
   trace(subject: string, text: string): void
   /** Runs a check, and ends the simulation if it finds a violation. */
   check(fn: () => void): void
-  /** An attempt of an operation starts in a process. */
-  onAttempt(process: Process, operation: Operation): void
 }
 
 /** The calls of one process that have not settled, and what it reported. */
 interface ProcessRecord {
   /** The items whose dead letters were reported as not stored. */
   readonly itemsNotStored: Set<string>
+  /** Attempts that succeeded, and events of calls that succeeded after a retry. */
+  successes: number
+  recoveries: number
 }
 
 /** Makes the calls of a scenario, and checks their results. */
@@ -56,11 +57,12 @@ export class Workload {
 
   /** Registers handlers and starts the worker of a new process. The first node has neither: it requests replays from others. */
   onStarted(process: Process, runtime: Holdfast): void {
-    const record: ProcessRecord = { itemsNotStored: new Set() }
+    const record: ProcessRecord = { itemsNotStored: new Set(), successes: 0, recoveries: 0 }
     this.records.set(process, record)
     runtime.events.on('dead_letter_failed', ({ context }) => {
       if (typeof context?.item_id === 'string') record.itemsNotStored.add(context.item_id)
     })
+    runtime.events.on('retry_success', () => void record.recoveries++)
     if (process.name.startsWith('n0.')) return
     for (const operation of OPERATIONS)
       runtime.deadLetters.handle(operation, (_payload, { dlqId }, { signal }) =>
@@ -144,13 +146,13 @@ export class Workload {
       await runtime.run(
         operation,
         (attempt) => {
-          this.parts.onAttempt(process, operation)
           const planned = attempts[Math.min(attempt.number, attempts.length) - 1] as PlannedAttempt
           return upstreams.attempt(process.clock, operation, planned, attempt.signal)
         },
         { payload, itemId, idempotencyKey: `key-${number}` },
       )
       this.counts.succeeded++
+      this.countSuccess(process)
     } catch (error) {
       this.counts.failed++
       const id = runtime.deadLetters.capturedIdOf(payload)
@@ -178,7 +180,6 @@ export class Workload {
   ): Promise<string> {
     const { upstreams, deadLetters, check, trace } = this.parts
     this.counts.handlers++
-    this.parts.onAttempt(process, operation)
     trace(process.name, `handler ${id}`)
     let run: ReturnType<DeadLetterModel['onHandlerStarted']> | undefined
     check(() => {
@@ -188,7 +189,36 @@ export class Workload {
     this.handlerAttempts.delete(operation)
     return upstreams.attempt(process.clock, operation, attempt, signal, (failed) => {
       if (run !== undefined) deadLetters.onHandlerEnded(run, failed)
+      if (!failed) this.countSuccess(process)
     })
+  }
+
+  private countSuccess(process: Process): void {
+    const record = this.records.get(process)
+    if (record !== undefined) record.successes++
+  }
+
+  /** Compares the counters of each node with the calls that it made and with its events. */
+  checkCounters(nodes: readonly SimulatedNode[]): void {
+    for (const { process } of nodes) {
+      const record = process && this.records.get(process)
+      if (process?.runtime === undefined || record === undefined) continue
+      let [succeeded, recovered] = [0, 0]
+      for (const [, counters] of process.runtime.metrics.counters().operations) {
+        succeeded += counters.succeeded
+        recovered += counters.recovered
+      }
+      if (succeeded + recovered !== record.successes)
+        throw new Violation(
+          'counters',
+          `${process.name} counted ${succeeded + recovered} calls that succeeded, ${record.successes} did`,
+        )
+      if (recovered !== record.recoveries)
+        throw new Violation(
+          'counters',
+          `${process.name} counted ${recovered} calls that recovered and emitted ${record.recoveries} events`,
+        )
+    }
   }
 
   private pickEntry(target: number): string | undefined {

@@ -1,12 +1,18 @@
+import type { DeadLetter } from '@holdfast/records'
 import type { Holdfast } from '@holdfast/runtime'
-import type { Store } from '@holdfast/store'
-import { memoryStore } from '../../../store/src/memory/index.js'
 import type { Scheduler } from '../engine/scheduler.js'
 import type { Choices } from '../engine/seeded-random.js'
 import { START_WALL_MS } from '../engine/virtual-clock.js'
 import { Network, type SimulatedLink } from '../network/network.js'
-import { remoteStore } from '../network/remote-store.js'
 import type { Server } from '../scenario/scenario.js'
+import {
+  createRedisHost,
+  createSimulatedPostgres,
+  createSimulatedPostgresStore,
+  createSimulatedRedis,
+  createSimulatedRedisDriver,
+  type SimulatedPostgres,
+} from '../substitutes/index.js'
 import { createNodeConfig } from './config.js'
 import { type Process, type ProcessPorts, SimulatedNode } from './simulated-node.js'
 
@@ -32,8 +38,10 @@ export interface ClusterObserver {
 export class Cluster {
   readonly nodes: SimulatedNode[]
   readonly network: Network
-  /** The data of the store's server. */
-  readonly store: Store = memoryStore()
+  readonly postgres = createSimulatedPostgres()
+  readonly redis = createSimulatedRedis()
+  private readonly redisHost = createRedisHost(this.redis, () => this.now())
+  private readonly executedIds = new Set<string>()
   private readonly scheduler: Scheduler
   private readonly observer: ClusterObserver
   /** When each node last had trouble with its store; Infinity while it has. */
@@ -60,6 +68,12 @@ export class Cluster {
   /** The wall time of a clock that is right. */
   now(): number {
     return START_WALL_MS + this.scheduler.now
+  }
+
+  /** A dead letter as the server has it. */
+  readEntry(id: string): DeadLetter | undefined {
+    const command = { id: `check:${id}`, method: 'deadLetters.get', args: [id, new Date(this.now())] }
+    return this.postgres.execute(command, this.now()) as DeadLetter | undefined
   }
 
   start(): void {
@@ -107,23 +121,49 @@ export class Cluster {
   }
 
   private connect(node: string, process: Process): ProcessPorts {
-    const link = this.link(node, 'store', process)
-    const store = remoteStore(this.store, link, process.clock, {
-      onExecuted: (part, method, args, result) =>
-        this.observer.onStoreExecuted(process.name, part, method, args, result),
+    const { clock, random, name } = process
+    const now = () => this.now()
+    const store = createSimulatedPostgresStore({
+      host: { postgres: this.observed(name), now },
+      node: name,
+      clock,
+      random,
+      connect: () => this.link(node, 'store', process),
     })
     return {
-      config: createNodeConfig(node, undefined),
+      config: createNodeConfig(node, 'redis://redis:6379'),
       openStore: async () => {
         await store.open()
         return store
+      },
+      redisDriver: createSimulatedRedisDriver({
+        host: this.redisHost,
+        clock,
+        connect: () => this.link(node, 'redis', process),
+      }),
+    }
+  }
+
+  /** The server, as the requests of a process reach it. A repeated request that was executed before is not reported again. */
+  private observed(process: string): SimulatedPostgres {
+    const { postgres } = this
+    return {
+      ...postgres,
+      execute: (command, now) => {
+        const result = postgres.execute(command, now)
+        if (!this.executedIds.has(command.id)) {
+          const [part = '', method = ''] = command.method.split('.')
+          if (part === 'deadLetters') this.executedIds.add(command.id)
+          this.observer.onStoreExecuted(process, part, method, command.args, result)
+        }
+        return result
       },
     }
   }
 
   private link(node: string, server: Server, process: Process): SimulatedLink {
     const link = this.network.createLink(node, server)
-    process.onKilled.push(() => this.network.removeLink(node, server, link))
+    process.onKilled.push(() => link.kill())
     return link
   }
 }

@@ -55,7 +55,19 @@ export class FaultInjector {
           network.refuse(node, fault.server, isOn)
           if (isOn) network.reset(node, fault.server)
         })
-      case 'server_flushed':
+      case 'server_crash':
+        for (const { name } of cluster.nodes) network.reset(name, fault.server)
+        if (fault.server === 'redis') cluster.redis.restart(fault.loss)
+        else cluster.postgres.crash(cluster.now())
+        return
+      case 'store_fault':
+        cluster.postgres.setFault(fault.fault, true)
+        return this.during(fault.ms, cluster.nodes, 'store', (_node, isOn) => {
+          if (!isOn) cluster.postgres.setFault(fault.fault, false)
+        })
+      case 'redis_fault':
+        cluster.redis.setFault(fault.fault, true)
+        scheduler.schedule(fault.ms, () => cluster.redis.setFault(fault.fault, false))
         return
       case 'upstream_down':
         this.upstreams.beginOutage(fault.operation)

@@ -13,7 +13,8 @@ interface Entry {
   owner: string | undefined
   leasedUntil: number
   isCompleted: boolean
-  isRequested: boolean
+  /** When a replay was requested that has not been made. */
+  requestedAt: number | undefined
 }
 
 /** A handler that runs. */
@@ -27,6 +28,8 @@ export interface HandlerRun {
 export interface ClusterView {
   /** Whether a process could renew its leases all the time: it lived, reached the store, and its clock was right. */
   couldRenew(process: string): boolean
+  /** The virtual time. */
+  now(): number
   /** Whether all clocks have been right for longer than a lease. */
   areClocksRight(): boolean
 }
@@ -85,7 +88,7 @@ export class DeadLetterModel {
         if (result !== undefined) this.require((result as DeadLetter).dlqId).isCompleted = true
         return
       case 'request':
-        if (result !== undefined) this.require((result as DeadLetter).dlqId).isRequested = true
+        if (result !== undefined) this.require((result as DeadLetter).dlqId).requestedAt = this.cluster.now()
         return
       case 'purge':
         if (result !== 0)
@@ -131,9 +134,9 @@ export class DeadLetterModel {
   }
 
   /** Compares the server with everything that it has acknowledged. */
-  async checkAll(server: DeadLetterStore, now: Date): Promise<void> {
+  checkAll(read: (id: string) => DeadLetter | undefined): void {
     for (const { id, payload, isCompleted } of this.entries.values()) {
-      const stored = await server.get(id, now)
+      const stored = read(id)
       if (stored === undefined) throw new Violation('lost', `${id} is not in the store any more`)
       if (!isDeepStrictEqual(stored.originalPayload, payload))
         throw new Violation('lost', `the payload of ${id} has changed`)
@@ -143,6 +146,13 @@ export class DeadLetterModel {
           `${id} is ${stored.status} after it was ${isCompleted ? '' : 'not '}completed`,
         )
     }
+  }
+
+  /** Checks that every replay that was requested before a time has been made. */
+  checkServed(before: number): void {
+    for (const { id, requestedAt, isCompleted } of this.entries.values())
+      if (!isCompleted && requestedAt !== undefined && requestedAt < before)
+        throw new Violation('hangs', `the replay of ${id} was requested and never made`)
   }
 
   private require(id: string): Entry {
@@ -163,7 +173,7 @@ export class DeadLetterModel {
         owner: undefined,
         leasedUntil: 0,
         isCompleted: false,
-        isRequested: false,
+        requestedAt: undefined,
       })
     }
   }
@@ -196,7 +206,7 @@ export class DeadLetterModel {
       this.completedCount++
     } else if (entry.owner !== owner || entry.leasedUntil <= at.getTime())
       throw new Violation('lease', `${owner} settled ${id} as ${status} without holding the lease`)
-    if (status !== 'pending') entry.isRequested = false
+    if (status !== 'pending') entry.requestedAt = undefined
     entry.owner = undefined
     entry.leasedUntil = 0
   }

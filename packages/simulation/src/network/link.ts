@@ -22,7 +22,7 @@ export interface Link {
    * @throws ConnectionLostError if the connection is reset before the reply arrives
    * @throws the error of `execute`
    */
-  request<T>(execute: () => T | Promise<T>): Promise<T>
+  request<T>(execute: () => T): Promise<T>
   /** Sends a message from the server to the node. It can be lost, delayed, repeated and overtaken by others. */
   push(deliver: () => void): void
   /** Closes the connection. Requests on their way may still be executed. */

@@ -23,6 +23,8 @@ class Route {
   meanDelay = MEAN_DELAY_MS
   /** The probability that a message arrives twice. */
   duplicates = 0
+  /** The open links. */
+  readonly links = new Set<SimulatedLink>()
 }
 
 /** A request that has not been answered. */
@@ -97,17 +99,17 @@ export class SimulatedLink implements Link {
         if (route.isRefused) return reject(new ConnectionLostError('the connection was refused'))
         if (!this.isOpen) this.connection++
         this.isOpen = true
+        route.links.add(this)
         resolve()
       })
     })
   }
 
-  request<T>(execute: () => T | Promise<T>): Promise<T> {
+  request<T>(execute: () => T): Promise<T> {
     return new Promise((resolve, reject) => this.send(execute, resolve, reject))
   }
 
-  /** The same as {@link request} with callbacks, which take half as long. */
-  send<T>(execute: () => T | Promise<T>, resolve: (result: T) => void, reject: (error: Error) => void): void {
+  private send<T>(execute: () => T, resolve: (result: T) => void, reject: (error: Error) => void): void {
     if (this.isDead) return
     if (!this.isOpen) return reject(new ConnectionLostError())
     const { connection } = this
@@ -120,14 +122,12 @@ export class SimulatedLink implements Link {
           if (this.pending.delete(request)) settle()
         },
       })
-    const onError = (error: unknown) => reply(() => reject(error as Error))
     const run = () => {
       try {
         const result = execute()
-        if (result instanceof Promise) result.then((value) => reply(() => resolve(value)), onError)
-        else reply(() => resolve(result))
+        reply(() => resolve(result))
       } catch (error) {
-        onError(error)
+        reply(() => reject(error as Error))
       }
     }
     const copies = this.network.choices.chance(this.route.duplicates) ? 2 : 1
@@ -144,6 +144,7 @@ export class SimulatedLink implements Link {
   close(): void {
     this.isOpen = false
     this.connection++
+    this.route.links.delete(this)
   }
 
   onReset(listener: () => void): void {
@@ -166,6 +167,7 @@ export class SimulatedLink implements Link {
     // Requests that the operating system has already sent still arrive, unless the machine is gone as well.
     if (this.network.choices.chance(0.5)) this.close()
     this.isOpen = false
+    this.route.links.delete(this)
     this.pending.clear()
   }
 
@@ -181,7 +183,6 @@ export class Network {
   readonly scheduler: Scheduler
   readonly choices: Choices
   private readonly routes = new Map<string, Route>()
-  private readonly links = new Map<string, Set<SimulatedLink>>()
 
   constructor(scheduler: Scheduler, choices: Choices) {
     this.scheduler = scheduler
@@ -190,16 +191,7 @@ export class Network {
 
   /** Creates a link, which is not open yet. */
   createLink(node: string, server: string): SimulatedLink {
-    const name = `${node}-${server}`
-    const link = new SimulatedLink(this, this.route(node, server))
-    this.linksOf(name).add(link)
-    return link
-  }
-
-  /** Drops a link of a node that has died. */
-  removeLink(node: string, server: string, link: SimulatedLink): void {
-    link.kill()
-    this.linksOf(`${node}-${server}`).delete(link)
+    return new SimulatedLink(this, this.route(node, server))
   }
 
   /** Packets between the node and the server wait until {@link heal}. */
@@ -210,12 +202,12 @@ export class Network {
   /** Ends a partition. */
   heal(node: string, server: string): void {
     this.route(node, server).isPartitioned = false
-    for (const link of this.linksOf(`${node}-${server}`)) link.resume()
+    for (const link of this.route(node, server).links) link.resume()
   }
 
   /** Breaks all connections between the node and the server. */
   reset(node: string, server: string): void {
-    for (const link of this.linksOf(`${node}-${server}`)) link.reset()
+    for (const link of this.route(node, server).links) link.reset()
   }
 
   /** The server accepts no connections, or accepts them again. */
@@ -240,13 +232,5 @@ export class Network {
     const route = new Route()
     this.routes.set(name, route)
     return route
-  }
-
-  private linksOf(name: string): Set<SimulatedLink> {
-    const existing = this.links.get(name)
-    if (existing !== undefined) return existing
-    const created = new Set<SimulatedLink>()
-    this.links.set(name, created)
-    return created
   }
 }

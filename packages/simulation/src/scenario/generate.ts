@@ -24,13 +24,17 @@ export function generateScenario(seed: number): Scenario {
 }
 
 function planCall(choices: Choices, nodes: number): PlannedCall {
-  const chance = choices.random()
+  const at = choices.between(1000, CALLS_END_MS)
+  // At the end nothing fails, so that the cluster must come to rest.
+  const isCalm = at > FAULTS_END_MS
   return {
-    at: choices.between(1000, CALLS_END_MS),
+    at,
     node: choices.below(nodes),
-    action: planAction(chance),
+    action: planAction(choices.random() * (isCalm ? 0.98 : 1)),
     operation: choices.pick(OPERATIONS),
-    attempts: Array.from({ length: 1 + choices.below(3) }, () => planAttempt(choices)),
+    attempts: Array.from({ length: 1 + choices.below(3) }, () =>
+      isCalm ? { ms: choices.delay(80), fails: false } : planAttempt(choices),
+    ),
     target: choices.random(),
   }
 }
@@ -57,7 +61,7 @@ function planFault(choices: Choices, nodes: number): Fault {
   // Mostly shorter than a timeout, and sometimes longer than a lease.
   const ms = choices.pick([500, 4000, 20_000, 120_000, 400_000]) * choices.random()
   const operation = choices.pick(OPERATIONS)
-  switch (choices.below(13)) {
+  switch (choices.below(15)) {
     case 0:
     case 1:
       return { at, kind: 'crash', node, downMs: choices.delay(20_000) }
@@ -75,7 +79,21 @@ function planFault(choices: Choices, nodes: number): Fault {
     case 8:
       return { at, kind: 'server_down', server, ms }
     case 9:
-      return { at, kind: 'server_flushed', server: 'redis' }
+      return {
+        at,
+        kind: 'server_crash',
+        server,
+        loss: choices.pick(['nothing', 'last-second', 'everything']),
+      }
+    case 13:
+      return {
+        at,
+        kind: 'store_fault',
+        fault: choices.pick(['read-only', 'disk-full', 'shutting-down', 'slow']),
+        ms,
+      }
+    case 14:
+      return { at, kind: 'redis_fault', fault: choices.pick(['oom', 'readonly', 'loading']), ms }
     case 10:
       return { at, kind: 'upstream_down', operation, ms: choices.delay(60_000) }
     case 11:

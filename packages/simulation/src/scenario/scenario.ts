@@ -1,3 +1,5 @@
+import type { PostgresFault, RedisFault, RedisLoss } from '../substitutes/index.js'
+
 /** The time of one simulation: faults happen until `FAULTS_END_MS`, and calls until `CALLS_END_MS`. */
 export const DURATION_MS = 3_600_000
 export const FAULTS_END_MS = 2_400_000
@@ -43,7 +45,9 @@ export type Fault = { readonly at: number } & (
     }
   | { readonly kind: 'duplicate'; readonly node: number; readonly server: Server; readonly ms: number }
   | { readonly kind: 'server_down'; readonly server: Server; readonly ms: number }
-  | { readonly kind: 'server_flushed'; readonly server: 'redis' }
+  | { readonly kind: 'server_crash'; readonly server: Server; readonly loss: RedisLoss }
+  | { readonly kind: 'store_fault'; readonly fault: PostgresFault; readonly ms: number }
+  | { readonly kind: 'redis_fault'; readonly fault: RedisFault; readonly ms: number }
   | { readonly kind: 'upstream_down'; readonly operation: Operation; readonly ms: number }
   | { readonly kind: 'clock_step'; readonly node: number; readonly step: number; readonly ms: number }
   | { readonly kind: 'clock_drift'; readonly node: number; readonly rate: number; readonly ms: number }

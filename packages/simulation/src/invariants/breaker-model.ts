@@ -1,0 +1,78 @@
+import type { Holdfast } from '@holdfast/runtime'
+import type { FleetBreaker } from '../../../fleet/src/fleet-breaker.js'
+import { HALF_OPEN_MAX } from '../cluster/config.js'
+import type { Process, SimulatedNode } from '../cluster/simulated-node.js'
+import { OPERATIONS, type Operation } from '../scenario/scenario.js'
+import { Violation } from '../violation.js'
+
+/** The operations whose breakers all nodes share. */
+const SHARED: readonly Operation[] = OPERATIONS.filter((operation) => operation !== 'report')
+
+/** The connection of a breaker to the fleet, with its private parts. */
+type Link = Omit<FleetBreaker, 'probes'> & {
+  readonly probes: { readonly lease?: { readonly token: string } }
+}
+
+const linkOf = (runtime: Holdfast, operation: Operation): Link =>
+  runtime.guard(operation).breaker?.coordinator as unknown as Link
+
+/** The promises about breakers of a fleet: few probes while Redis is available, and one state after the faults. */
+export class BreakerModel {
+  probeCount = 0
+  /** The permits that were used, by breaker and epoch. */
+  private readonly tokensByEpoch = new Map<string, Set<string>>()
+  private readonly check: (fn: () => void) => void
+  private readonly trace: (subject: string, text: string) => void
+
+  constructor(check: (fn: () => void) => void, trace: (subject: string, text: string) => void) {
+    this.check = check
+    this.trace = trace
+  }
+
+  onStarted(process: Process, runtime: Holdfast): void {
+    for (const operation of SHARED) {
+      const link = linkOf(runtime, operation)
+      const onProbeStarted = link.onProbeStarted.bind(link)
+      link.onProbeStarted = (permit, lease) => {
+        const token = link.probes.lease?.token
+        if (link.isShared && link.isFleetOpen) this.check(() => this.onProbe(process.name, operation, token))
+        onProbeStarted(permit, lease)
+      }
+    }
+  }
+
+  private onProbe(process: string, operation: Operation, token: string | undefined): void {
+    this.probeCount++
+    this.trace(process, `probe ${operation} ${token}`)
+    if (token === undefined)
+      throw new Violation('probes', `${process} probes ${operation} without a permit of the fleet`)
+    const epoch = `${operation} ${token.split(':')[0]}`
+    const tokens = this.tokensByEpoch.get(epoch) ?? new Set()
+    this.tokensByEpoch.set(epoch, tokens)
+    if (tokens.has(token)) throw new Violation('probes', `${process} probes ${operation} with a used permit`)
+    tokens.add(token)
+    if (tokens.size > HALF_OPEN_MAX)
+      throw new Violation('probes', `${tokens.size} probes of ${operation} in one epoch`)
+  }
+
+  /** Checks that all nodes have the same state of every shared breaker, and that it is closed. */
+  checkConverged(nodes: readonly SimulatedNode[]): void {
+    for (const operation of SHARED) {
+      const states = new Set<string>()
+      for (const { name, runtime } of nodes) {
+        if (runtime === undefined) throw new Violation('converges', `${name} has not started again`)
+        const { breaker, epoch, isFleetOpen } = linkOf(runtime, operation)
+        const { connected } = runtime.fleet ?? {}
+        states.add(
+          `${breaker.currentState}, fleet ${isFleetOpen ? 'open' : 'closed'}, epoch ${epoch}, connected ${connected}`,
+        )
+      }
+      const [state = ''] = states
+      if (states.size > 1 || !state.startsWith('closed, fleet closed') || !state.endsWith('connected true'))
+        throw new Violation(
+          'converges',
+          `the nodes end with different states of ${operation}: ${[...states].join(' | ')}`,
+        )
+    }
+  }
+}
