@@ -98,6 +98,9 @@ export async function simulate(scenario: Scenario, { record = false } = {}): Pro
       new Violation('unhandled', `a rejection was not handled: ${String((error as Error)?.stack ?? error)}`),
     )
   const { error: consoleError } = console
+  const { stackTraceLimit } = Error
+  // Thousands of simulated failures are errors, and their stacks would take most of the time.
+  if (!record) Error.stackTraceLimit = 0
   console.error = (...args: unknown[]) => addTrace('stderr', args.join(' '))
   process.on('unhandledRejection', onUnhandled)
   try {
@@ -116,6 +119,7 @@ export async function simulate(scenario: Scenario, { record = false } = {}): Pro
   } finally {
     process.off('unhandledRejection', onUnhandled)
     console.error = consoleError
+    Error.stackTraceLimit = stackTraceLimit
     for (const node of cluster.nodes) node.kill()
   }
   return {
