@@ -14,12 +14,12 @@ export interface FailingScenario {
  * Removes calls and faults from a failing scenario while the same invariant still fails. The result is small, not always minimal:
  * the number of simulations is limited.
  */
-export async function shrink(failing: FailingScenario): Promise<FailingScenario> {
+export async function shrink(failing: FailingScenario, maxRuns = MAX_RUNS): Promise<FailingScenario> {
   let best = failing
   let runs = 0
   const invariant = failing.result.violation?.invariant
   const attempt = async (scenario: Scenario): Promise<boolean> => {
-    if (runs++ >= MAX_RUNS) return false
+    if (runs++ >= maxRuns) return false
     const result = await simulate(scenario)
     if (result.violation?.invariant !== invariant) return false
     best = { scenario, result }

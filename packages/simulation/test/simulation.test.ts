@@ -1,12 +1,17 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
+import { formatFailure } from '../src/report.js'
 import { generateScenario } from '../src/scenario/generate.js'
+import { shrink } from '../src/shrink.js'
 import { simulate } from '../src/simulate.js'
 
-/** Runs the command, and returns its exit code and its output. */
-function runSimulation(...args: string[]): Promise<{ code: number | null; output: string }> {
-  const command = fileURLToPath(new URL('../run.mjs', import.meta.url))
+/** Seeds that once found a bug. */
+const REGRESSION_SEEDS: readonly number[] = []
+
+/** Runs a command of the package, and returns its exit code and its output. */
+function runCommand(name: string, ...args: string[]): Promise<{ code: number | null; output: string }> {
+  const command = fileURLToPath(new URL(`../${name}`, import.meta.url))
   const child = spawn(process.execPath, [command, ...args])
   let output = ''
   for (const stream of [child.stdout, child.stderr])
@@ -20,9 +25,36 @@ function runSimulation(...args: string[]): Promise<{ code: number | null; output
 const SEEDS_TIMEOUT_MS = 900_000
 
 it('keeps all promises with 100 seeds', { timeout: SEEDS_TIMEOUT_MS }, async () => {
-  const { code, output } = await runSimulation('--seeds', '100')
+  const { code, output } = await runCommand('run.mjs', '--seeds', '100')
   expect(output).toContain('no violation')
   expect(code).toBe(0)
+})
+
+it.skipIf(REGRESSION_SEEDS.length === 0)('keeps all promises with seeds that once found a bug', async () => {
+  for (const seed of REGRESSION_SEEDS)
+    expect((await simulate(generateScenario(seed))).violation).toBeUndefined()
+})
+
+it('finds planted bugs, and prints them in a table', { timeout: SEEDS_TIMEOUT_MS }, async () => {
+  const folder = fileURLToPath(new URL('planted', import.meta.url))
+  const { code, output } = await runCommand('planted.mjs', '--folder', folder, '--seeds', '3')
+  expect(output).toMatch(/early-acknowledgement +found +seed \d: lost: /)
+  expect(output).toMatch(/forgotten-await +found +seed \d: completed: /)
+  expect(output).toContain('2 of 2 found')
+  expect(code).toBe(0)
+})
+
+it('reduces a failing scenario to a few calls and faults', async () => {
+  const scenario = generateScenario(1)
+  // An upstream that never recovers keeps its breaker open, so that the nodes do not come to rest.
+  const outage = { at: 2_390_000, kind: 'upstream_down', operation: 'mail', ms: 2_000_000 } as const
+  const failing = { ...scenario, faults: [...scenario.faults, outage] }
+  const result = await simulate(failing)
+  expect(result.violation?.invariant).toBe('converges')
+  const reduced = await shrink({ scenario: failing, result }, 12)
+  expect(reduced.result.violation?.invariant).toBe('converges')
+  expect(reduced.scenario.faults.length).toBeLessThan(failing.faults.length / 4)
+  expect(formatFailure(1, reduced)).toContain('upstream_down operation=mail')
 })
 
 it('has at least 3 nodes, 2,000 calls and 50 faults in every scenario', () => {
