@@ -4,7 +4,7 @@ import type { CallOptions } from './api-types.js'
 const SESSION = Symbol('session')
 
 /** Marks the options of a call that resolves to its value and its session. */
-export const withSession = (options: CallOptions | undefined): CallOptions | undefined =>
+export const withSession = (options: CallOptions<unknown> | undefined): CallOptions<unknown> | undefined =>
   options !== undefined && Object(options) !== options
     ? options // rejected as invalid
     : Object.assign({}, options, { [SESSION]: true })

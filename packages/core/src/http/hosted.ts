@@ -1,8 +1,10 @@
 import type { PooledAttempt } from '../attempt/attempt.js'
+import type { Executed } from '../execution/execution.js'
 import type { Fallback } from '../fallback/fallback.js'
 import type { ExecutorOptions, GuardExecutor } from '../guard/guard-executor.js'
 import type { GuardSettings, TimeoutOptions } from '../guard/options.js'
 import type { CompiledRetryPolicy, FetchRetryOptions } from '../retry/options.js'
+import { attachSession } from '../session/session.js'
 import type { FetchInit } from './create-fetch.js'
 import { FetchExecution, hasTimeout } from './fetch-execution.js'
 import { type FetchFunction, mergeRequestPolicy, type RequestPolicy } from './options.js'
@@ -46,8 +48,10 @@ export type HostedRequest = Pick<FetchExecution, 'method' | 'input' | 'headers' 
 export interface RequestHost {
   /** The operation under the configuration that is in force now; the same object while that does not change. */
   operation(): HostedOperation
-  /** Runs the attempts of a request. `request` is absent where an interceptor sends it. */
-  run<T>(call: HostedCall<T>, request?: HostedRequest): Promise<T>
+  /** Runs the attempts of a request that an interceptor sends. */
+  run<T>(call: HostedCall<T>): Promise<T>
+  /** Runs the attempts of a request of a fetch, and resolves to its response and its session. */
+  execute<T>(call: HostedCall<T>, request: HostedRequest): Promise<Executed<T>>
 }
 
 /** The overrides of one request. */
@@ -143,7 +147,11 @@ export function createHostedFetch(
       retryOptions === undefined ? operation.policy : mergeRequestPolicy(retryOptions, operation.policy)
     const timeout = hasTimeout(init) ? init.timeout : undefined
     const overrides = { retry: retryOptions, timeout, fallback: statusFallback }
-    const runCall: RequestHost['run'] = (call) => host.run(call, execution)
+    const runCall: RequestHost['run'] = async (call) => {
+      const { value, session } = await host.execute(call, execution)
+      attachSession(value, session, call.guard, false)
+      return value
+    }
     const executor = new HostedRunner(runCall, operation, policy, overrides)
     const retry = toRetryPolicy(policy)
     // The policy for a later failure can allow more attempts, so the body of a Request is kept for them.

@@ -75,10 +75,13 @@ export class CallLauncher {
       const callOptions = parseCall(fn, options)
       const compiled = this.operationFor(operation, callOptions)
       const request = requestOf(callOptions)
-      if (hasSession(callOptions)) return this.startWithSession(compiled, fn, callOptions)
-      return request === undefined || !compiled.isEnabled
-        ? this.start(compiled, fn, callOptions)
-        : this.start({ ...compiled, guard: request.guard, canSkipTracking: false }, fn, callOptions)
+      const started =
+        request === undefined || !compiled.isEnabled
+          ? compiled
+          : { ...compiled, guard: request.guard, canSkipTracking: false }
+      return hasSession(callOptions)
+        ? this.startWithSession(started, fn, callOptions)
+        : this.start(started, fn, callOptions)
     } catch (error) {
       return Promise.reject(error)
     }

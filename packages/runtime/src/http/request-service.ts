@@ -1,4 +1,4 @@
-import type { GuardEvent } from 'holdfast'
+import type { Executed, GuardEvent } from 'holdfast'
 import { createHostedFetch, type FetchInit, type FetchInput, type ResilientFetch } from 'holdfast/http'
 import {
   type HostedCall,
@@ -12,6 +12,7 @@ import type { CallOptions, Run } from '../api-types.js'
 import type { ReplayFunction } from '../dead-letters/handlers.js'
 import type { CompiledOperation } from '../execution/compiled-operation.js'
 import { type DeadLetterSource, withRequest } from '../request-call.js'
+import { withSession } from '../session-call.js'
 import {
   checkFetchOptions,
   checkInterceptorOptions,
@@ -75,21 +76,25 @@ export class RequestService {
   /** The host of the requests of one fetch or interceptor. */
   private createHost(operation: string, options: CallOptions, shouldStore: boolean): RequestHost {
     const { parts } = this
+    const optionsOf = (call: HostedCall<unknown>, deadLetter?: DeadLetterSource): CallOptions<unknown> => {
+      const { guard, toRequestPolicy, context, signal, retry, timeout, fallback } = call
+      const callOptions: CallOptions<unknown> = {
+        ...options,
+        context: context as Record<string, unknown>,
+        signal,
+        retry: retry as CallOptions['retry'],
+        timeout: mergeOptions(options.timeout, timeout),
+        fallback,
+      }
+      return withRequest(callOptions, { guard, toRequestPolicy, deadLetter })
+    }
     return {
       operation: () => this.hostedOperationOf(parts.operationFor(operation, options)),
-      run: <T>(call: HostedCall<T>, request?: HostedRequest) => {
-        const { guard, toRequestPolicy, fn, context, signal, retry, timeout, fallback } = call
-        const deadLetter = shouldStore && request ? this.deadLetterOf(request, context) : undefined
-        const callOptions: CallOptions<unknown> = {
-          ...options,
-          context: context as Record<string, unknown>,
-          signal,
-          retry: retry as CallOptions['retry'],
-          timeout: mergeOptions(options.timeout, timeout),
-          fallback,
-        }
-        const requestCall = { guard, toRequestPolicy, deadLetter }
-        return parts.run(operation, fn as never, withRequest(callOptions, requestCall)) as Promise<T>
+      run: <T>(call: HostedCall<T>) => parts.run(operation, call.fn as never, optionsOf(call)) as Promise<T>,
+      execute: <T>(call: HostedCall<T>, request: HostedRequest) => {
+        const deadLetter = shouldStore ? this.deadLetterOf(request, call.context) : undefined
+        const callOptions = withSession(optionsOf(call, deadLetter))
+        return parts.run(operation, call.fn as never, callOptions) as Promise<unknown> as Promise<Executed<T>>
       },
     }
   }

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { sessionOf } from 'holdfast'
 import { StatusError } from 'holdfast/http'
 import { describe, expect, it } from 'vitest'
 import type { Holdfast } from '../../src/index.js'
@@ -76,6 +77,25 @@ describe('hf.createFetch', () => {
       .catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(StatusError)
     expect(error).toMatchObject({ status: 404 })
+  })
+
+  it('returns responses whose session sessionOf returns, with and without a retry, fallback and when disabled', async () => {
+    const { hf } = await start(CONFIG)
+    const facts = async (operation: Holdfast, answers: Answer[], options: object = {}) => {
+      const { fetch } = answering(...answers)
+      const session = sessionOf(await operation.createFetch('api', { fetch, ...options })(URL_OF_ORDER))
+      return [session?.stopped, session?.attempts.map(({ outcome }) => outcome)]
+    }
+    expect(await facts(hf, [200])).toEqual(['succeeded', ['success']])
+    expect(await facts(hf, [refused(), 200])).toEqual(['succeeded', ['failure', 'success']])
+    expect(await facts(hf, [503, 503, 503])).toEqual(['attempts_spent', Array(3).fill('failure')])
+    const fallback = () => new Response('cached')
+    expect(await facts(hf, Array(3).fill(refused()), { fallback })).toEqual([
+      'attempts_spent',
+      Array(3).fill('failure'),
+    ])
+    const disabled = await start({ policies: { api: { ...CONFIG.policies.api, enabled: false } } })
+    expect(await facts(disabled.hf, [200])).toEqual(['succeeded', ['success']])
   })
 
   it('returns a permanent status without a retry and without a session', async () => {
