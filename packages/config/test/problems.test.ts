@@ -136,3 +136,15 @@ test('a parsed config is frozen', () => {
   const { config } = check('policies: { a: { retryable_exceptions: [timeout] } }')
   expect(Object.isFrozen(config?.policies?.a?.retryableExceptions)).toBe(true)
 })
+
+test('server.tls needs both files', () => {
+  const problemsOf = (tls: object) =>
+    checkConfig(JSON.stringify({ version: '1.2.0', server: { tls } }), { env: {} }).problems.map(
+      ({ path, message }) => [path, message],
+    )
+  const message = (got: string) => [['server.tls', `expected the files cert and key, got ${got}`]]
+  expect(problemsOf({ cert: 'cert.pem' })).toEqual(message('no key'))
+  expect(problemsOf({ key: 'key.pem' })).toEqual(message('no cert'))
+  expect(problemsOf({})).toEqual(message('no cert and no key'))
+  expect(problemsOf({ cert: 'cert.pem', key: 'key.pem' })).toEqual([])
+})

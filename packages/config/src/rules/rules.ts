@@ -5,6 +5,7 @@ import { checkOverrides } from './overrides.js'
 import { checkPolicies } from './policies.js'
 import { checkReferences } from './references.js'
 import type { ReportProblem, RuleContext } from './rule-context.js'
+import { checkServer } from './server.js'
 import { checkVersion, isV1 } from './version.js'
 
 /** Checks the rules between values. */
@@ -16,4 +17,5 @@ export function checkRules(context: RuleContext, report: ReportProblem, reportWa
   checkMembers(context, report)
   checkDeadLetters(context, report)
   checkOverrides(context, report)
+  checkServer(context, report)
 }
