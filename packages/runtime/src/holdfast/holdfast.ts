@@ -109,6 +109,8 @@ export class Holdfast {
   private readonly container: RuntimeContainer
   private readonly pipelines: PipelineFactory
   private closing: Promise<void> | undefined = undefined
+  private isClosed = false
+  private readonly closeListeners: (() => void)[] = []
 
   /**
    * Opens a runtime: reads the configuration, opens the store, restores breakers and metrics, and then watches the file.
@@ -311,8 +313,17 @@ export class Holdfast {
 
   /** Rejects new calls, waits up to 10 s for active ones, cancels the remaining ones, and writes all records. */
   close(): Promise<void> {
-    this.closing ??= this.container.stop()
+    this.closing ??= this.container.stop().finally(() => {
+      this.isClosed = true
+      for (const listener of this.closeListeners.splice(0)) listener()
+    })
     return this.closing
+  }
+
+  /** @internal Calls the function when the runtime is closed, or now if it is. */
+  onClosed(listener: () => void): void {
+    if (this.isClosed) listener()
+    else this.closeListeners.push(listener)
   }
 }
 

@@ -4,7 +4,7 @@ import { connectOpenTelemetry } from './otel.js'
 /**
  * Connects a runtime to OpenTelemetry: a span for every call, an event for each attempt, the metrics of {@link prometheus}. The trace
  * id is the correlation id of calls that have none. Without `@opentelemetry/api` nothing happens. The function that it
- * resolves with disconnects the runtime.
+ * resolves with disconnects the runtime, unless another caller has connected it too.
  *
  * Call it before guards are created by the runtime; decorated methods are traced from then on. `holdfast serve` calls
  * it automatically. Errors in spans are redacted; payloads and contexts are not in spans.

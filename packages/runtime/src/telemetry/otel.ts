@@ -161,7 +161,19 @@ function observeMetrics(api: typeof Api, hf: TracedRuntime): () => void {
   }
 }
 
-/** Connects a runtime to the API that `load` returns; does nothing where it cannot be loaded. The function that it resolves with disconnects the runtime. */
+/** A runtime that is connected, by how many callers, and the function that disconnects it. */
+interface Connection {
+  users: number
+  readonly disconnect: () => void
+}
+
+/** The connections by API, so that a second one adds no second span to each call. */
+const connections = new WeakMap<typeof Api, WeakMap<TracedRuntime, Connection>>()
+
+/**
+ * Connects a runtime to the API that `load` returns; does nothing where it cannot be loaded. The function that it resolves with disconnects
+ * the runtime, unless another caller has connected it too.
+ */
 export async function connectOpenTelemetry(
   hf: TracedRuntime,
   load: () => Promise<typeof Api>,
@@ -172,6 +184,23 @@ export async function connectOpenTelemetry(
   } catch {
     return () => {}
   }
+  const connected = connections.get(api) ?? new WeakMap<TracedRuntime, Connection>()
+  connections.set(api, connected)
+  const connection = connected.get(hf) ?? { users: 0, disconnect: connect(hf, api) }
+  connected.set(hf, connection)
+  connection.users++
+  let isStopped = false
+  return () => {
+    if (isStopped) return
+    isStopped = true
+    if (--connection.users > 0) return
+    connected.delete(hf)
+    connection.disconnect()
+  }
+}
+
+/** Traces the calls of a runtime and reports its metrics. Returns the function that ends both. */
+function connect(hf: TracedRuntime, api: typeof Api): () => void {
   const { run, guardFor } = hf
   const plain = run.bind(hf) as RunFunction
   hf.run = traceCalls(api, plain)

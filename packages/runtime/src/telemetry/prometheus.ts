@@ -23,7 +23,17 @@ const countersByRuntime = new WeakMap<MetricsSource, EventCounters>()
  * ```
  */
 export async function prometheus(hf: MetricsSource): Promise<string> {
-  const counters = countersByRuntime.get(hf) ?? new EventCounters(hf)
-  countersByRuntime.set(hf, counters)
+  const counters = countersByRuntime.get(hf) ?? createCounters(hf)
   return formatExposition(await readMetrics(hf, counters, systemClock))
+}
+
+/** Creates the counters of a runtime. They end when it is closed. */
+function createCounters(hf: MetricsSource): EventCounters {
+  const counters = new EventCounters(hf)
+  countersByRuntime.set(hf, counters)
+  hf.onClosed?.(() => {
+    countersByRuntime.delete(hf)
+    counters.close()
+  })
+  return counters
 }

@@ -32,3 +32,38 @@ it('openTelemetry of the runtime traces calls, and stops', async () => {
   stop()
   expect(hf.run).toBe(run)
 })
+
+it.each([
+  [0, 1],
+  [1, 0],
+])('openTelemetry called twice traces each call once, until both have stopped: %i, %i', async (...order) => {
+  const { hf } = await start(CONFIG)
+  const { run, guardFor } = hf
+  const stops = [await openTelemetry(hf), await openTelemetry(hf)]
+  const traced = hf.run
+  const [first, second] = order
+  stops[first]?.()
+  stops[first]?.()
+  expect(hf.run).toBe(traced)
+  stops[second]?.()
+  expect([hf.run, hf.guardFor]).toEqual([run, guardFor])
+  expect(await hf.run('send', () => 'sent')).toBe('sent')
+})
+
+it('prometheus removes its listeners when the runtime is closed', async () => {
+  const { hf } = await start(CONFIG)
+  let listeners = 0
+  const { on } = hf.events
+  hf.events.on = (...args) => {
+    listeners++
+    const off = on(...args)
+    return () => {
+      listeners--
+      off()
+    }
+  }
+  await prometheus(hf)
+  expect(listeners).toBeGreaterThan(0)
+  await hf.close()
+  expect(listeners).toBe(0)
+})
