@@ -117,6 +117,20 @@ export async function listTokens({ store }: Pick<TokenKeeper, 'store'>): Promise
   return found.map(({ name, role, created_at }) => ({ name, role, createdAt: new Date(created_at) }))
 }
 
+/** The role of a token that is created without one. The first is admin, because no caller could create another one otherwise. */
+export const defaultRoleOf = (known: readonly unknown[]): Role => (known.length === 0 ? 'admin' : 'viewer')
+
+/** Whether no other token has the role admin, although there are others. */
+export function isLastAdmin(name: string, known: readonly Pick<TokenInfo, 'name' | 'role'>[]): boolean {
+  const others = known.filter((token) => token.name !== name)
+  const isAdmin = known.some((token) => token.name === name && token.role === 'admin')
+  return isAdmin && others.length > 0 && !others.some(({ role }) => role === 'admin')
+}
+
+/** The warning after the last token with the role admin was revoked. */
+export const lastAdminWarning = (name: string): string =>
+  `${name} was the last token with the role admin: only holdfast token create on the machine of the server can create another one`
+
 /** Revokes a token at once and writes an audit record. Returns false if no token has this name. */
 export async function revokeToken(
   { store: { values }, audit }: TokenKeeper,

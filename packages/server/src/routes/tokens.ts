@@ -1,5 +1,14 @@
 import { z } from '@hono/zod-openapi'
-import { createToken, listTokens, revokeToken, type TokenInfo } from '../auth/tokens.js'
+import { createOptionsError, optionProblem } from 'holdfast/internal'
+import {
+  createToken,
+  defaultRoleOf,
+  isLastAdmin,
+  lastAdminWarning,
+  listTokens,
+  revokeToken,
+  type TokenInfo,
+} from '../auth/tokens.js'
 import { ApiError } from '../http/api-error.js'
 import { ROLES } from '../roles.js'
 import type { RequestActor } from './operation.js'
@@ -62,25 +71,35 @@ export function addTokenRoutes({ operation, hf, settings }: Routes): void {
       summary: 'Create a token',
       description:
         'The response contains the token; only its hash is stored. After the first token every request requires one, also on ' +
-        'loopback. Requires the role admin.',
+        'loopback, so the first token must have the role admin. Requires the role admin.',
       body: z
         .strictObject({
           name: z.string().describe('1 to 64 letters, digits, `_`, `.`, `@` or `-`; no other token has it.'),
-          role: z.enum(ROLES).default('viewer').describe('The role of callers with the token.'),
+          role: z
+            .enum(ROLES)
+            .optional()
+            .describe('The role of callers with the token. Default: `viewer`; `admin` for the first token.'),
           reason: reasonField,
         })
         .meta({ id: 'NewToken' }),
       answers: { 201: { description: 'The token with its secret', schema: createdSchema } },
     },
     async ({ body: { name, role }, by }) => {
-      const created = await createToken(hf, { name, role, now: new Date(settings.clock.wall()), ...by })
+      const defaultRole = defaultRoleOf(await listTokens(hf))
+      // Any other role would lock out the caller, who is admin only while there is no token.
+      if (defaultRole === 'admin' && (role ?? 'admin') !== 'admin')
+        throw createOptionsError('invalid token', [optionProblem('role', 'admin for the first token', role)])
+      const now = new Date(settings.clock.wall())
+      const created = await createToken(hf, { name, role: role ?? defaultRole, now, ...by })
       return { status: 201, body: { token: created.token, ...toWire(created) } }
     },
   )
 
   const revoke = async (name: string, by: RequestActor) => {
+    const known = await listTokens(hf)
     if (!(await revokeToken(hf, name, by))) throw new ApiError('NOT_FOUND', `token ${name} not found`)
-    return { status: 204 as const }
+    const headers = isLastAdmin(name, known) ? { 'x-warning': lastAdminWarning(name) } : {}
+    return { status: 204 as const, headers }
   }
 
   operation(
@@ -91,6 +110,8 @@ export function addTokenRoutes({ operation, hf, settings }: Routes): void {
       tag: 'tokens',
       role: 'admin',
       summary: 'Revoke a token at once',
+      description:
+        'The header `x-warning` reports that the token was the last one with the role admin while others exist. Requires the role admin.',
       params: z.object({ name: idParam('The name of the token.') }),
       answers: { 204: { description: 'The token is revoked' } },
     },
@@ -105,6 +126,8 @@ export function addTokenRoutes({ operation, hf, settings }: Routes): void {
       tag: 'tokens',
       role: 'admin',
       summary: 'Revoke a token at once, with its name in the query',
+      description:
+        'The header `x-warning` reports that the token was the last one with the role admin while others exist. Requires the role admin.',
       query: z.strictObject({ name: idParam('The name of the token.') }),
       answers: { 204: { description: 'The token is revoked' } },
       errors: ['NOT_FOUND'],

@@ -9,6 +9,16 @@ const open = (world: World): Promise<Holdfast> =>
   Holdfast.open({ config: world.path('holdfast.yaml'), env: {}, watch: false })
 
 describe('tokens', () => {
+  it('are admin for the first one and viewer for others by default; revoking the last admin warns', async () => {
+    const world = new World({ 'holdfast.yaml': CONFIG })
+    expect((await world.run(['token', 'create', 'ann'])).err).toContain('ann has the role admin')
+    expect((await world.run(['token', 'create', 'grafana'])).err).toContain('grafana has the role viewer')
+    const revoked = await world.run(['token', 'revoke', 'ann'])
+    expect(revoked).toMatchObject({ code: EXIT_CODES.ok, out: 'token ann revoked\n' })
+    expect(revoked.err).toContain('ann was the last token with the role admin')
+    expect((await world.run(['token', 'revoke', 'grafana'])).err).toBe('')
+  })
+
   it('are created, listed and revoked on the store, and audited', async () => {
     const world = new World({ 'holdfast.yaml': CONFIG })
     const made = await world.run(['token', 'create', 'grafana', '--role', 'viewer', '--reason', 'graphs'])

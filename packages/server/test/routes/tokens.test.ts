@@ -78,3 +78,38 @@ test.each(['viewer', 'operator'] as const)(
       })
   },
 )
+
+test('the first token is admin by default, and no other role locks out its creator', async () => {
+  const { ask, hf } = await open()
+  for (const role of ['viewer', 'operator'])
+    expect(await ask('POST', '/api/v1/tokens', { body: { name: 'grafana', role } })).toMatchObject({
+      status: 400,
+      body: {
+        details: [
+          expect.objectContaining({
+            path: 'role',
+            message: expect.stringContaining('admin for the first token'),
+          }),
+        ],
+      },
+    })
+  const first = await ask('POST', '/api/v1/tokens', { body: { name: 'ann' } })
+  expect(first).toMatchObject({ status: 201, body: { role: 'admin' } })
+  const headers = bearer(first.body.token)
+  expect(await ask('POST', '/api/v1/tokens', { headers, body: { name: 'grafana' } })).toMatchObject({
+    status: 201,
+    body: { role: 'viewer' },
+  })
+  expect(await hf.store.values.list('token:')).toHaveLength(2)
+})
+
+test('revoking the last token with the role admin is answered with a warning while others exist', async () => {
+  const { ask, hf } = await open()
+  const { token } = await createToken(hf, { name: 'ann', role: 'admin' })
+  await createToken(hf, { name: 'bob', role: 'admin' })
+  await createToken(hf, { name: 'grafana', role: 'viewer' })
+  const revoke = async (name: string) =>
+    (await ask('DELETE', `/api/v1/tokens/${name}`, { headers: bearer(token) })).headers.get('x-warning')
+  expect(await revoke('bob')).toBeNull()
+  expect(await revoke('ann')).toContain('ann was the last token with the role admin')
+})

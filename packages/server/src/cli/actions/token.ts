@@ -1,5 +1,12 @@
 import type { Holdfast } from '@holdfast/runtime'
-import { createToken, listTokens, revokeToken } from '../../auth/tokens.js'
+import {
+  createToken,
+  defaultRoleOf,
+  isLastAdmin,
+  lastAdminWarning,
+  listTokens,
+  revokeToken,
+} from '../../auth/tokens.js'
 import type { Role } from '../../roles.js'
 import type { WireCreatedToken, WireToken } from '../../routes/tokens.js'
 import { currentActor } from '../backends/actor.js'
@@ -27,7 +34,7 @@ async function withStore<T>(
 /** Creates a token through the server at `--url`, or in the store. */
 function create(
   context: CommandContext,
-  options: { name: string; role: Role; reason: string | undefined },
+  options: { name: string; role: Role | undefined; reason: string | undefined },
 ): Promise<WireCreatedToken> {
   const { name, role, reason } = options
   if (serverUrl(context) !== undefined)
@@ -35,8 +42,9 @@ function create(
       requestJson(api, 'POST', '/tokens', { body: { name, role }, ...reasonHeader(reason) }),
     )
   return withStore(context, true, async (hf) => {
-    const { token, createdAt } = await createToken(hf, { name, role, by: currentActor(), reason })
-    return { token, name, role, created_at: createdAt.toISOString() }
+    const newRole = role ?? defaultRoleOf(await listTokens(hf))
+    const { token, createdAt } = await createToken(hf, { name, role: newRole, by: currentActor(), reason })
+    return { token, name, role: newRole, created_at: createdAt.toISOString() }
   })
 }
 
@@ -71,14 +79,14 @@ async function revoke(context: CommandContext, name: string, reason: string | un
 export async function createTokenCommand(
   context: CommandContext,
   name: string,
-  { role, reason }: { role: Role; reason?: string },
+  { role, reason }: { role?: Role; reason?: string },
 ): Promise<void> {
   const { io, globalOptions } = context
   const created = await create(context, { name, role, reason })
   if (globalOptions.json) return printJson(context, created)
   io.out(`${created.token}\n`)
   io.err(
-    `The token is not shown again. ${name} has the role ${role}. From now on every request requires a token.\n`,
+    `The token is not shown again. ${name} has the role ${created.role}. From now on every request requires a token.\n`,
   )
 }
 
@@ -98,7 +106,9 @@ export async function revokeTokenCommand(
   name: string,
   { reason }: { reason?: string },
 ): Promise<void> {
+  const known = await list(context)
   await revoke(context, name, reason)
+  if (isLastAdmin(name, known)) context.io.err(`holdfast: ${lastAdminWarning(name)}\n`)
   if (context.globalOptions.json) printJson(context, { name, revoked: true })
   else context.io.out(`token ${name} revoked\n`)
 }

@@ -14,9 +14,14 @@ export function addAccess(root: Command, runAction: RunAction): void {
     .command('create')
     .description('create a token and print it once')
     .argument('<name>', 'the name of the token in the audit trail')
-    .addOption(new Option('--role <role>', 'the role of the token').choices(ROLES).default('viewer'))
+    .addOption(
+      new Option(
+        '--role <role>',
+        'the role of the token; default: viewer, for the first token admin',
+      ).choices(ROLES),
+    )
     .addOption(reasonOption())
-    .action((name: string, options: { role: Role; reason?: string }) =>
+    .action((name: string, options: { role?: Role; reason?: string }) =>
       runAction(async (context) => (await load()).createTokenCommand(context, name, options)),
     )
   token
