@@ -1,4 +1,5 @@
 import { systemClock } from 'holdfast/internal'
+import type { Holdfast } from '../holdfast/holdfast.js'
 import { EventCounters } from './event-counters.js'
 import { formatExposition } from './exposition.js'
 import { readMetrics } from './read.js'
@@ -31,7 +32,7 @@ export async function prometheus(hf: MetricsSource): Promise<string> {
 function createCounters(hf: MetricsSource): EventCounters {
   const counters = new EventCounters(hf)
   countersByRuntime.set(hf, counters)
-  hf.onClosed?.(() => {
+  ;(hf as MetricsSource & Partial<Pick<Holdfast, 'onClosed'>>).onClosed?.(() => {
     countersByRuntime.delete(hf)
     counters.close()
   })

@@ -5,4 +5,4 @@ export type MetricsSource = Pick<
   Holdfast,
   'breakers' | 'config' | 'deadLetters' | 'events' | 'fleet' | 'metrics' | 'policies' | 'pools'
 > &
-  Partial<Pick<Holdfast, 'budgets' | 'onClosed'>>
+  Partial<Pick<Holdfast, 'budgets'>>

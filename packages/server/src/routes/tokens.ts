@@ -111,7 +111,8 @@ export function addTokenRoutes({ operation, hf, settings }: Routes): void {
       role: 'admin',
       summary: 'Revoke a token at once',
       description:
-        'The header `x-warning` reports that the token was the last one with the role admin while others exist. Requires the role admin.',
+        'Requests with the token are rejected from then on. The header `x-warning` reports that it was the last token with the role ' +
+        'admin while others exist. Requires the role admin.',
       params: z.object({ name: idParam('The name of the token.') }),
       answers: { 204: { description: 'The token is revoked' } },
     },
@@ -127,7 +128,8 @@ export function addTokenRoutes({ operation, hf, settings }: Routes): void {
       role: 'admin',
       summary: 'Revoke a token at once, with its name in the query',
       description:
-        'The header `x-warning` reports that the token was the last one with the role admin while others exist. Requires the role admin.',
+        'Requests with the token are rejected from then on. The header `x-warning` reports that it was the last token with the role ' +
+        'admin while others exist. Requires the role admin.',
       query: z.strictObject({ name: idParam('The name of the token.') }),
       answers: { 204: { description: 'The token is revoked' } },
       errors: ['NOT_FOUND'],
