@@ -139,7 +139,7 @@ describe.skipIf(missing !== undefined)('the simulated Redis, compared with a rea
         await both.compareMessages()
       }),
       {
-        numRuns: Number(process.env['HISTORIES'] ?? 25),
+        numRuns: Number(process.env['HISTORIES'] ?? 80),
         seed: Number(process.env['SEED'] ?? 22),
         endOnFailure: true,
       },

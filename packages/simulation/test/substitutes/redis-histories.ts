@@ -81,8 +81,9 @@ const breakerStep = <T>(
   script: RedisScript,
   argument: fc.Arbitrary<T>,
   toArgs: (value: T, known: Known) => Command,
+  [id, claim]: readonly [fc.Arbitrary<string>, fc.Arbitrary<string>] = [ids, epochClaim],
 ): fc.Arbitrary<Step['create']> =>
-  fc.tuple(nodes, ids, epochClaim, argument).map(
+  fc.tuple(nodes, id, claim, argument).map(
     ([node, id, claim, value]) =>
       (known) =>
         evalScript(script, breakerKeys(id), [
@@ -253,11 +254,91 @@ const creations: fc.Arbitrary<Step['create']>[] = [
     .map((key) => () => ['DEL', key]),
 ]
 
-/** A generated history of commands, mostly about one breaker. */
-export const history: fc.Arbitrary<Step[]> = fc.array(
-  fc.record({
-    advance: fc.oneof(fc.nat(50), fc.nat(2000), fc.nat(60_000)),
-    create: fc.oneof(...creations),
-  }),
-  { minLength: 10, maxLength: 60 },
+/** One breaker whose state the node knows. */
+const ONE = [fc.constant('service:a'), fc.constant('last')] as const
+const short = fc.nat(3000)
+const shortOpening = fc.tuple(short, small, small)
+const reset = breakerStep(COMMAND, none, () => ['reset', 0, 0, 0, 0], ONE)
+
+const probes = [
+  breakerStep(OPEN, shortOpening, (args) => args, ONE),
+  ...[1, 1, 2, 3].map((max) => breakerStep(GRANT_PROBE, short, (hold) => [max, hold, 150], ONE)),
+  ...[0, 1].map((back) => breakerStep(EXTEND_PROBE, short, (ms, known) => [tokenOf(known, back), ms], ONE)),
+  ...(['success', 'success', 'failure', 'nothing'] as const).map((outcome) =>
+    breakerStep(
+      SETTLE_PROBE,
+      fc.tuple(token, shortOpening),
+      ([back, state], known) => [tokenOf(known, back), outcome, 2, ...state],
+      ONE,
+    ),
+  ),
+]
+
+const votes = [
+  ...(['f', 'f', 'h', 'n', ''] as const).flatMap((opinion) =>
+    [true, false].map((isAnswer) =>
+      breakerStep(
+        VOTE,
+        fc.tuple(shortOpening, fc.constantFrom(0.3, 0.5), fc.integer({ min: 1, max: 4 })),
+        ([state, quorum, live], known) => [
+          ...state,
+          quorum,
+          opinion,
+          ...(isAnswer ? [known.round] : ['', live]),
+        ],
+        ONE,
+      ),
+    ),
+  ),
+  reset,
+]
+
+const windows = [0, 0, 0.5].map((rate) =>
+  breakerStep(
+    COUNT,
+    fc.tuple(fc.nat(3), fc.nat(2), fc.integer({ min: 5, max: 9 }), fc.nat(9)),
+    ([successes, failures, threshold, n]) => [
+      successes + failures,
+      failures,
+      1000,
+      threshold,
+      rate,
+      4,
+      n === 0 ? 1 : 0,
+      500,
+      1,
+    ],
+    ONE,
+  ),
+)
+
+const budget = [
+  script(
+    BORROW,
+    ['holdfast:{budget}'],
+    fc.tuple(fc.nat(20), small, fc.constant(0.25), fc.constant(0.1), fc.constant(10_000)),
+    (args) => args,
+  ),
+]
+
+/** Commands about one concept, with the longest time between two of them. */
+const themes: readonly [fc.Arbitrary<Step['create']>[], number][] = [
+  [creations, 60_000],
+  [creations.slice(0, 11), 5000],
+  [creations.slice(11, 15), 6000],
+  [creations.slice(15, 22), 6000],
+  [probes, 900],
+  [votes, 700],
+  [[...windows, reset], 120],
+  [budget, 1500],
+]
+
+/** A generated history of commands about everything, or about one concept, so that it reaches the states of that concept. */
+export const history: fc.Arbitrary<Step[]> = fc.oneof(
+  ...themes.map(([list, pause]) =>
+    fc.array(fc.record({ advance: fc.oneof(fc.nat(50), fc.nat(pause)), create: fc.oneof(...list) }), {
+      minLength: 15,
+      maxLength: 60,
+    }),
+  ),
 )
