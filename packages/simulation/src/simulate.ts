@@ -7,9 +7,9 @@ import { Scheduler } from './engine/scheduler.js'
 import { Choices } from './engine/seeded-random.js'
 import { BreakerModel } from './invariants/breaker-model.js'
 import { DeadLetterModel } from './invariants/dead-letter-model.js'
+import { Violation } from './invariants/violation.js'
 import { CALLS_END_MS, DURATION_MS, type Scenario } from './scenario/scenario.js'
 import { Trace } from './trace.js'
-import { Violation } from './violation.js'
 import { Workload } from './workload.js'
 
 /** The result of a simulation. */

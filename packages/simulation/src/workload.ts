@@ -4,18 +4,21 @@ import type { Process, SimulatedNode } from './cluster/simulated-node.js'
 import type { Upstreams } from './cluster/upstreams.js'
 import type { Scheduler } from './engine/scheduler.js'
 import type { DeadLetterModel } from './invariants/dead-letter-model.js'
+import { Violation } from './invariants/violation.js'
 import { OPERATIONS, type Operation, type PlannedAttempt, type PlannedCall } from './scenario/scenario.js'
-import { Violation } from './violation.js'
 
-/** The longest time that each action may take, whatever fails. A replay waits for its handler. */
+/**
+ * The longest time that each action may take, whatever fails. All of them can wait for the store, which retries for up to 45 s, after
+ * earlier requests of the process; a replay also waits for its handler.
+ */
 const LIMIT_MS: Record<PlannedCall['action'], number> = {
-  run: 60_000,
-  enqueue: 30_000,
+  run: 120_000,
+  enqueue: 120_000,
   replay: 900_000,
   replayBatch: 3_000_000,
-  complete: 30_000,
-  trip: 30_000,
-  reset: 30_000,
+  complete: 180_000,
+  trip: 180_000,
+  reset: 180_000,
 }
 
 /** A call of an operation without a timeout takes as long as its attempts. */

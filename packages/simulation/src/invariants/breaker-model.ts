@@ -3,7 +3,7 @@ import type { FleetBreaker } from '../../../fleet/src/fleet-breaker.js'
 import { HALF_OPEN_MAX } from '../cluster/config.js'
 import type { Process, SimulatedNode } from '../cluster/simulated-node.js'
 import { OPERATIONS, type Operation } from '../scenario/scenario.js'
-import { Violation } from '../violation.js'
+import { Violation } from './violation.js'
 
 /** The operations whose breakers all nodes share. */
 const SHARED: readonly Operation[] = OPERATIONS.filter((operation) => operation !== 'report')
