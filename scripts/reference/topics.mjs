@@ -208,13 +208,17 @@ export const TOPICS = {
     about: 'The state that the nodes of a fleet share through Redis. `@holdfast/runtime` uses it.',
     topics: [topic('Fleet', 'fleet/src/', 'fleet.md')],
   },
+  '@holdfast/adapters/ai': {
+    about: 'Calls of the language models of the AI SDK under a guard, with failover between models.',
+    topics: [topic('AI SDK', ['adapters/src/ai/', 'adapters/src/guard'], 'adapters.md')],
+  },
   '@holdfast/adapters/aws': {
     about: 'Commands of the AWS SDK v3 under a guard.',
     topics: [topic('AWS SDK', ['adapters/src/aws/', 'adapters/src/guard'], 'adapters.md')],
   },
   '@holdfast/adapters/axios': {
     about: 'Requests of axios under a guard.',
-    topics: [topic('axios', ['adapters/src/axios/', 'adapters/src/guard'], 'adapters.md')],
+    topics: [topic('axios', 'adapters/src/axios/', 'adapters.md')],
   },
   '@holdfast/adapters/bullmq': {
     about: 'Jobs of a BullMQ worker under a guard.',

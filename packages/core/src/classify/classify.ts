@@ -40,6 +40,7 @@ function byHttpError(error: ErrorLike, status: number): Classification {
   const classification = byHttpStatus(status)
   if (status === 403 && isRateLimited(error)) return { ...byHttpStatus(429), httpStatus: status }
   const { $metadata, $retryable, name } = error
+  if (name === 'AI_APICallError') return byProvider(classification, error.isRetryable, status)
   if ($metadata === undefined) return classification
   // The SDK has adjusted its clock, so that the next request has a valid signature.
   if (isErrorLike($metadata) && $metadata.clockSkewCorrected) return { ...UNKNOWN, httpStatus: status }
@@ -47,6 +48,19 @@ function byHttpError(error: ErrorLike, status: number): Classification {
     ? byCode($retryable.throttling ? 'Throttling' : 'http:503')
     : byCode(`${name}`)
   return byName?.category === 'transient' ? { ...byName, httpStatus: status } : classification
+}
+
+/** Classifies an error of the AI SDK: its provider decides whether it is retried, because it has read the response. */
+function byProvider(
+  classification: Classification,
+  isRetryable: unknown,
+  httpStatus: number,
+): Classification {
+  const { category, kind } = classification
+  if (isRetryable === true && category === 'permanent') return { ...UNKNOWN, httpStatus }
+  return isRetryable === false && category === 'transient'
+    ? { category: 'permanent', kind, httpStatus }
+    : classification
 }
 
 /** Whether an error is a bare `new Error(message)`, as most thrown errors are: only its message can be inspected. */

@@ -62,8 +62,8 @@ export const isRateLimited = (source: ErrorLike): boolean =>
   )
 
 /**
- * Returns the milliseconds after which the server allows a retry, from the `headers` of an error or of its `response`, from a
- * `Response` itself, or from `retryAfter`, which is in milliseconds. Of the headers `retry-after-ms` comes first, then
+ * Returns the milliseconds after which the server allows a retry, from the `headers` of an error or of its `response`, from its
+ * `responseHeaders`, from a `Response` itself, or from `retryAfter`, which is in milliseconds. Of the headers `retry-after-ms` comes first, then
  * `retry-after` (seconds or a date), then `x-ratelimit-reset`. A value that cannot be parsed is ignored, 0 is valid, and a date
  * in the past is 0. `now` is the wall clock and is needed for dates only.
  */
@@ -74,6 +74,8 @@ export function parseRetryAfter(source: unknown, now: WallTime): number | undefi
       fromHeaders(source, now) ??
       fromHeaders(source.response, now) ??
       fromHeaders(source.$response, now) ??
+      // The AI SDK has the headers of a response in the error itself.
+      fromHeaders({ headers: source.responseHeaders }, now) ??
       toWholeMs(source.retryAfter)
     )
   } catch {

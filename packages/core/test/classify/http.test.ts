@@ -164,3 +164,24 @@ describe('errors of the AWS SDK', () => {
     })
   })
 })
+
+describe('errors of the AI SDK', () => {
+  const call = (statusCode: number, isRetryable: boolean) =>
+    classify(shaped({ name: 'AI_APICallError', statusCode, isRetryable }))
+
+  it('the provider decides whether an error is retried, where its status says otherwise', () => {
+    expect(call(409, true)).toEqual({ category: 'transient', kind: 'unknown', httpStatus: 409 })
+    expect(call(500, false)).toEqual({ category: 'permanent', kind: 'server_error', httpStatus: 500 })
+  })
+
+  it('the status decides where the provider agrees with it', () => {
+    expect(call(429, true)).toMatchObject({ category: 'transient', kind: 'rate_limited' })
+    expect(call(404, false)).toMatchObject({ category: 'permanent', kind: 'not_found' })
+    expect(call(401, false).category).toBe('critical')
+  })
+
+  it('Retry-After is read from the response headers of the error', () => {
+    const responseHeaders = { 'retry-after': '3' }
+    expect(classify(shaped({ statusCode: 429, responseHeaders })).retryAfter).toBe(3000)
+  })
+})

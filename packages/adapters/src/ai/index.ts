@@ -1,0 +1,3 @@
+export type { AdapterCallOptions, CallGuard } from '../guard.js'
+export { type AiMiddlewareOptions, createModelMiddleware } from './middleware.js'
+export type { AiCall, AiCallParams, AiMiddleware, AiModel, AiStreamResult } from './types.js'
