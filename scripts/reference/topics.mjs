@@ -218,7 +218,7 @@ export const TOPICS = {
   },
   '@holdfast/adapters/axios': {
     about: 'Requests of axios under a guard.',
-    topics: [topic('axios', 'adapters/src/axios/', 'adapters.md')],
+    topics: [topic('axios', ['adapters/src/axios/', 'adapters/src/guard'], 'adapters.md')],
   },
   '@holdfast/adapters/bullmq': {
     about: 'Jobs of a BullMQ worker under a guard.',

@@ -43,10 +43,12 @@ export interface AwsCallContext {
 
 /** The methods of the SDK's middleware stack that the plugin uses. */
 export interface AwsMiddlewareStack {
+  /** Adds a middleware, in place of one of the same name. */
   add(middleware: never, options: never): void
 }
 
 /** A plugin of the SDK, for `client.middlewareStack.use`. */
 export interface AwsPlugin {
+  /** Adds the middleware to the stack of a client. */
   applyToStack(stack: AwsMiddlewareStack): void
 }

@@ -33,12 +33,18 @@ export interface GrpcCall {
 
 /** The options of a call that the interceptor uses. */
 export interface GrpcCallOptions {
+  /** When the call must have ended. */
   deadline?: Date | number | undefined
+  /** The path of the method, and whether it has streams. */
   method_definition: { path: string; requestStream: boolean; responseStream: boolean }
 }
 
 /** The classes of the package that the interceptor uses: pass the module `@grpc/grpc-js`. `C` is the class of calls. */
 export interface GrpcLibrary<C> {
-  readonly InterceptingCall: new (nextCall: never) => C
+  /** The class of calls that an interceptor returns. */
+  readonly InterceptingCall: new (
+    nextCall: never,
+  ) => C
+  /** The class of metadata. */
   readonly Metadata: new () => object
 }

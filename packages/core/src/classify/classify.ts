@@ -39,28 +39,19 @@ function isErrorObject(value: unknown): boolean {
 function byHttpError(error: ErrorLike, status: number): Classification {
   const classification = byHttpStatus(status)
   if (status === 403 && isRateLimited(error)) return { ...byHttpStatus(429), httpStatus: status }
-  const { $metadata, $retryable, name } = error
-  if (name === 'AI_APICallError') return byProvider(classification, error.isRetryable, status)
+  const { $metadata, $retryable, name, isRetryable } = error
+  const { category } = classification
+  // A provider of the AI SDK has read the response, so that it knows more than the status says.
+  const isOverruled = name === 'AI_APICallError' && isRetryable === (category === 'permanent')
+  if (isOverruled && category === 'transient') return { ...classification, category: 'permanent' }
+  // Once the AWS SDK has adjusted its clock, the next request has a valid signature.
+  const isClockCorrected = isErrorLike($metadata) && $metadata.clockSkewCorrected
+  if ((isOverruled && isRetryable) || isClockCorrected) return { ...UNKNOWN, httpStatus: status }
   if ($metadata === undefined) return classification
-  // The SDK has adjusted its clock, so that the next request has a valid signature.
-  if (isErrorLike($metadata) && $metadata.clockSkewCorrected) return { ...UNKNOWN, httpStatus: status }
   const byName = isErrorLike($retryable)
     ? byCode($retryable.throttling ? 'Throttling' : 'http:503')
     : byCode(`${name}`)
   return byName?.category === 'transient' ? { ...byName, httpStatus: status } : classification
-}
-
-/** Classifies an error of the AI SDK: its provider decides whether it is retried, because it has read the response. */
-function byProvider(
-  classification: Classification,
-  isRetryable: unknown,
-  httpStatus: number,
-): Classification {
-  const { category, kind } = classification
-  if (isRetryable === true && category === 'permanent') return { ...UNKNOWN, httpStatus }
-  return isRetryable === false && category === 'transient'
-    ? { category: 'permanent', kind, httpStatus }
-    : classification
 }
 
 /** Whether an error is a bare `new Error(message)`, as most thrown errors are: only its message can be inspected. */
