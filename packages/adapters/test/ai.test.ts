@@ -77,7 +77,7 @@ const wrap = (model: Model, by: Pick<Guard, 'run'>, options?: AiMiddlewareOption
   wrapLanguageModel({ model, middleware: createModelMiddleware(by, options) })
 
 const generate = (model: ReturnType<typeof wrap>, abortSignal?: AbortSignal): Promise<unknown> =>
-  generateText({ model, prompt: 'hello', maxRetries: 0, abortSignal }).then(
+  generateText({ model, prompt: 'hello', maxRetries: 0, ...(abortSignal && { abortSignal }) }).then(
     (result) => result.text,
     (error: unknown) => error,
   )
@@ -86,7 +86,13 @@ const generate = (model: ReturnType<typeof wrap>, abortSignal?: AbortSignal): Pr
 async function stream(model: ReturnType<typeof wrap>, abortSignal?: AbortSignal) {
   const errors: unknown[] = []
   const onError = ({ error }: { error: unknown }) => void errors.push(error)
-  const { fullStream } = streamText({ model, prompt: 'hello', maxRetries: 0, abortSignal, onError })
+  const { fullStream } = streamText({
+    model,
+    prompt: 'hello',
+    maxRetries: 0,
+    onError,
+    ...(abortSignal && { abortSignal }),
+  })
   let received = ''
   for await (const part of fullStream) if (part.type === 'text-delta') received += part.text
   return { text: received, errors }
@@ -207,7 +213,7 @@ describe('failover between models', () => {
 
   it('models are found by the ids of members that are not models', async () => {
     const models = { a: scriptedModel('a', [apiError(503)]), b: scriptedModel('b', ['hello from b']) }
-    const pool = new Pool({ id: 'models', members: [{ id: 'a' }, { id: 'b' }] })
+    const pool = new Pool({ id: 'models', members: ['a', 'b'].map((id) => ({ id, value: undefined })) })
     const llm = guard({ pool, retry: IMMEDIATE })
     expect(await generate(wrap(models.a, llm, { models }))).toBe('hello from b')
     expect(await generate(wrap(models.a, llm, { models: {} }))).toMatchObject({
