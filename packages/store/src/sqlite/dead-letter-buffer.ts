@@ -26,7 +26,7 @@ interface AddBatch {
 }
 
 /** Adds entries. All entries of one turn of the event loop are serialized and added together, and so in one transaction. */
-export class DeadLetterBuffer {
+class DeadLetterBuffer {
   private readonly rows: DeadLetterRows
   private batch: AddBatch | undefined
 
