@@ -8,6 +8,9 @@ import { type FailedAttemptInfo, type FailingCall, recordedName } from '../obser
 const isDebugEnabled = (logger: Logger & { isLevelEnabled?(level: string): boolean }) =>
   logger.isLevelEnabled?.('debug') ?? true
 
+// oxlint-disable-next-line no-control-regex -- it removes control characters
+const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g
+
 /** The error of a call in a log line. */
 const describeError = (error: ErrorSummary | undefined): string =>
   error ? `${error.type}: ${error.message}` : 'a value that is not wanted'
@@ -74,10 +77,10 @@ export class RetryLog implements CallObserver {
     )
   }
 
-  /** Writes a line. */
+  /** Writes a line. An error of an upstream server can contain line breaks, which must not look like further lines. */
   write(level: keyof Logger, fields: object, message: string): void {
     try {
-      this.logger?.[level](fields, message)
+      this.logger?.[level](fields, message.replace(CONTROL_CHARACTERS, ' '))
     } catch {
       // The logger is the user's: its error must not fail the call.
     }
