@@ -113,6 +113,17 @@ export function buildApp(hf: HoldfastLike, options: AppOptions = {}, local: Call
     c.body(DOCS_STYLE, 200, { 'content-type': 'text/css; charset=utf-8', ...PAGE_HEADERS }),
   )
 
+  // The router looks up methods as properties of objects, so that it fails for `constructor`. The methods of HTTP have no
+  // lower-case letters.
+  const { fetch } = app
+  app.fetch = (request, ...rest) => {
+    const { method, url, headers } = request
+    return fetch(
+      /^[A-Z-]+$/.test(method) ? request : new Request(url, { method: 'UNKNOWN', headers }),
+      ...rest,
+    )
+  }
+
   const files = createDashboardHandler(settings.dashboard)
   app.notFound(async (c) => {
     const file = await files(c)
