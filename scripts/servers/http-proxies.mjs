@@ -1,3 +1,4 @@
+// cspell:ignore libecap libnetfilter conntrack libnfnetlink libltdl fastcgi uwsgi scgi coredump netdb unlinkd
 // nginx and Squid for the fuzz targets that compare how servers parse the same bytes: installed, or from Debian's packages.
 // `node scripts/servers/http-proxies.mjs` prepares both and prints where they are, or the reason why there is none (exit code 1).
 import { chmod, mkdir, mkdtemp, writeFile } from 'node:fs/promises'
