@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest'
+import { parseStrictly } from './strict-http.js'
+
+const parse = (text: string) => parseStrictly(Buffer.from(text, 'latin1'))
+const HEAD = 'POST http://a/ HTTP/1.1\r\nHost: a\r\n'
+
+describe('the strict parser', () => {
+  it('finds pipelined requests with a length and with chunks', () => {
+    const { requests, problem } = parse(
+      `${HEAD}Content-Length: 3\r\n\r\nabc${HEAD}Transfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n2\r\nde\r\n0\r\nX-T: 1\r\n\r\n`,
+    )
+    expect(problem).toBeUndefined()
+    expect(requests.map(({ body }) => body.toString())).toEqual(['abc', 'abcde'])
+  })
+
+  it.each([
+    ['a bare LF', `POST http://a/ HTTP/1.1\nHost: a\r\n\r\n`],
+    ['obs-fold', `${HEAD}X: a\r\n b\r\n\r\n`],
+    ['a space before the colon', `${HEAD}X : a\r\n\r\n`],
+    ['NUL', `${HEAD}X: a\0b\r\n\r\n`],
+    ['no Host', 'GET http://a/ HTTP/1.1\r\n\r\n'],
+    ['two Hosts', `${HEAD}Host: a\r\n\r\n`],
+    ['both framings', `${HEAD}Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+    ['two lengths', `${HEAD}Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc`],
+    ['a signed length', `${HEAD}Content-Length: +3\r\n\r\nabc`],
+    ['another coding', `${HEAD}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
+    [
+      'a chunk size that overflows',
+      `${HEAD}Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\na\r\n0\r\n\r\n`,
+    ],
+    ['a chunk without CRLF', `${HEAD}Transfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n0\r\n\r\n`],
+    ['a version that is missing', 'GET http://a/\r\nHost: a\r\n\r\n'],
+  ])('rejects %s', (_, text) => {
+    const { requests, problem } = parse(`${text}GET http://a/two HTTP/1.1\r\nHost: a\r\n\r\n`)
+    expect(requests).toEqual([])
+    expect(problem).toBeDefined()
+  })
+
+  it('stops at a request that closes the connection, and at one that is incomplete', () => {
+    const last = 'GET http://a/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
+    expect(parse(`${last}${last}`)).toMatchObject({ requests: [{ isLast: true }], problem: undefined })
+    expect(parse(`${HEAD}Content-Length: 5\r\n\r\nabc`)).toMatchObject({ requests: [], problem: undefined })
+  })
+})
