@@ -13,7 +13,7 @@ function tempCorpus(): string {
 }
 
 /** A target that fails for cases with a byte, and collects its cases. */
-function targetWithout(byte: number, seen: string[] = []): FuzzTarget {
+function targetWithout(byte: number | undefined, seen: string[] = []): FuzzTarget {
   return {
     name: 'planted',
     cases: fc.uint8Array({ minLength: 1, maxLength: 30 }),
@@ -21,7 +21,7 @@ function targetWithout(byte: number, seen: string[] = []): FuzzTarget {
     open: async () => ({
       check(bytes) {
         seen.push(bytes.toString('hex'))
-        if (bytes.includes(byte)) throw new Error('the planted failure')
+        if (byte !== undefined && bytes.includes(byte)) throw new Error('the planted failure')
       },
       close: async () => {},
     }),
@@ -42,7 +42,7 @@ test('a case that fails is shortened, saved in the corpus and run first from the
 test('equal seeds give equal cases, and other seeds others', async () => {
   const run = async (seed: number): Promise<string[]> => {
     const seen: string[] = []
-    const report = await fuzz(targetWithout(256, seen), { corpus: tempCorpus(), cases: 300, seed })
+    const report = await fuzz(targetWithout(undefined, seen), { corpus: tempCorpus(), cases: 300, seed })
     expect(report).toEqual({ cases: 300, skipped: undefined })
     return seen
   }
