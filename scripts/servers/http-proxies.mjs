@@ -1,7 +1,7 @@
 // cspell:ignore libecap libnetfilter conntrack libnfnetlink libltdl fastcgi uwsgi scgi coredump netdb unlinkd
 // nginx and Squid for the fuzz targets that compare how servers parse the same bytes: installed, or from Debian's packages.
 // `node scripts/servers/http-proxies.mjs` prepares both and prints where they are, or the reason why there is none (exit code 1).
-import { chmod, mkdir, mkdtemp, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -49,6 +49,12 @@ async function waitForPort(port) {
   }
 }
 
+/** @param {import('./supervise.mjs').SupervisedProcess} server @param {NodeJS.Signals} signal @param {string} folder */
+async function stop(server, signal, folder) {
+  await server.end(signal)
+  await rm(folder, { recursive: true, force: true })
+}
+
 /**
  * Starts nginx as a reverse proxy: one port in front of each of these ports.
  *
@@ -90,7 +96,7 @@ http { access_log off; ${temporary.join(' ')} ${servers.join('\n')} }`,
     isReady: () => true,
   })
   for (const port of ports) await waitForPort(port)
-  return { ports, close: () => server.end('SIGTERM') }
+  return { ports, close: () => stop(server, 'SIGTERM', folder) }
 }
 
 /**
@@ -143,7 +149,7 @@ shutdown_lifetime 0 seconds
     isReady: () => true,
   })
   await waitForPort(port)
-  return { ports: [port], close: () => server.end('SIGKILL') }
+  return { ports: [port], close: () => stop(server, 'SIGKILL', folder) }
 }
 
 // Not where it is part of a bundle.
