@@ -6,8 +6,8 @@ import { generateScenario } from '../src/scenario/generate.js'
 import { shrink } from '../src/shrink.js'
 import { simulate } from '../src/simulate.js'
 
-/** Seeds that once found a bug. */
-const REGRESSION_SEEDS: readonly number[] = []
+/** Seeds that once found a bug: an endless timer of a clock that drifts. */
+const REGRESSION_SEEDS = [14]
 
 /** Runs a command of the package, and returns its exit code and its output. */
 function runCommand(name: string, ...args: string[]): Promise<{ code: number | null; output: string }> {
@@ -30,7 +30,7 @@ it('keeps all promises with 100 seeds', { timeout: SEEDS_TIMEOUT_MS }, async () 
   expect(code).toBe(0)
 })
 
-it.skipIf(REGRESSION_SEEDS.length === 0)('keeps all promises with seeds that once found a bug', async () => {
+it('keeps all promises with seeds that once found a bug', async () => {
   for (const seed of REGRESSION_SEEDS)
     expect((await simulate(generateScenario(seed))).violation).toBeUndefined()
 })
@@ -44,7 +44,7 @@ it('finds planted bugs, and prints them in a table', { timeout: SEEDS_TIMEOUT_MS
   expect(code).toBe(0)
 })
 
-it('reduces a failing scenario to a few calls and faults', async () => {
+it('reduces a failing scenario to a few calls and faults', { timeout: SEEDS_TIMEOUT_MS }, async () => {
   const scenario = generateScenario(1)
   // An upstream that never recovers keeps its breaker open, so that the nodes do not come to rest.
   const outage = { at: 2_390_000, kind: 'upstream_down', operation: 'mail', ms: 2_000_000 } as const
