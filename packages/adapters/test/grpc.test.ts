@@ -144,7 +144,7 @@ describe('the deadline of a call', () => {
     // The deadline of grpc-js is real time.
     const error = await get(createClient({}), { deadline: systemClock.wall() + 100 })
     expect(error).toMatchObject({ code: DEADLINE_EXCEEDED })
-    expect(server.received).toHaveLength(1)
+    expect(server.received.length).toBeLessThanOrEqual(1)
   })
 
   it('a delay that would pass it is not started', async () => {
