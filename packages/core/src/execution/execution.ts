@@ -10,7 +10,7 @@ import { runFallback } from '../fallback/fallback.js'
 import { HedgedAttempt, type HedgeHost, type HedgeSettings } from '../hedge/hedge.js'
 import type { Member } from '../pool/members/member.js'
 import type { Selection } from '../pool/members/member-pool.js'
-import { countCall, withdrawRetry } from '../retry/budget.js'
+import { countCall, returnRetry, withdrawRetry } from '../retry/budget.js'
 import { isExhausted, isRetryable, nextDelay, type StopReason, shouldRetryOutcome } from '../retry/decide.js'
 import type { CompiledRetryPolicy } from '../retry/options.js'
 import { isStopRetrying, unwrapStopRetrying } from '../retry/stop-retrying.js'
@@ -477,6 +477,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, SlotOwner, Hedg
       (thrown: unknown) => {
         if (this.preparation !== preparation) return
         this.endPreparation()
+        if (executor.settings.budget !== undefined) returnRetry(executor.settings.budget)
         this.stopWith(thrown, 'before_retry')
       },
     )

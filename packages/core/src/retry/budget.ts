@@ -95,6 +95,12 @@ export class RetryBudget {
     return true
   }
 
+  /** @internal Returns a retry that was withdrawn and not made. */
+  giveBack(): void {
+    const at = this.bucketIndex()
+    this.retries[at] = (this.retries[at] as number) - 1
+  }
+
   /**
    * Withdraws a retry, for code that uses a budget without a guard.
    *
@@ -139,5 +145,14 @@ export function withdrawRetry(budget: RetryBudget): boolean {
   } catch (error) {
     reportOnce('the retry budget', budget, error)
     return false
+  }
+}
+
+/** Returns a retry that was withdrawn and not made. A user's budget that throws is reported once. */
+export function returnRetry(budget: RetryBudget): void {
+  try {
+    budget.giveBack()
+  } catch (error) {
+    reportOnce('the retry budget', budget, error)
   }
 }

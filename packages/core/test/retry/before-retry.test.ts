@@ -1,7 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, it, vi } from 'vitest'
 import { createFetch } from '../../src/http/index.js'
-import { CircuitBreaker, guard, type RetryInfo, sessionOf, stopRetrying } from '../../src/index.js'
+import {
+  CircuitBreaker,
+  guard,
+  RetryBudget,
+  type RetryInfo,
+  sessionOf,
+  stopRetrying,
+} from '../../src/index.js'
 import { fakeClock, scripted } from '../../src/testing/index.js'
 import { errorWith, fate, never, rejection } from '../guard/watch.js'
 
@@ -260,4 +267,18 @@ describe('retry.beforeRetry', () => {
   it('must be a function', () => {
     expect(() => guard({ retry: { beforeRetry: 5 as never } })).toThrow(/retry\.beforeRetry/)
   })
+})
+
+it('returns the retry to the budget where it throws, because no attempt follows', async () => {
+  const budget = new RetryBudget({ ratio: 0, reservePerSecond: 1, window: 1000, clock: fakeClock() })
+  const call = (beforeRetry: () => void) =>
+    guard({ budget, retry: { backoffType: 'immediate', maxAttempts: 2, beforeRetry } })
+      .run(() => Promise.reject(new Error('down')))
+      .catch(() => {})
+  await call(() => {
+    throw new Error('no token')
+  })
+  expect(budget.left).toBe(1)
+  await call(() => {})
+  expect(budget.left).toBe(0)
 })
