@@ -38,7 +38,7 @@ const MAX_SHRINKS = 400
 /** A property did not hold for a case, which is now in the corpus. */
 export class FuzzFailure extends Error {}
 
-export const corpusOf = (folder: string, name: string): Buffer[] => {
+const corpusOf = (folder: string, name: string): Buffer[] => {
   const own = join(folder, name)
   return existsSync(own)
     ? readdirSync(own)
@@ -107,7 +107,7 @@ async function shrink(session: FuzzSession, bytes: Buffer, kind: string): Promis
 }
 
 /** Writes a case into the corpus and returns its path. */
-export function saveCase(folder: string, name: string, bytes: Buffer): string {
+function saveCase(folder: string, name: string, bytes: Buffer): string {
   mkdirSync(join(folder, name), { recursive: true })
   const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 12)
   const path = join(folder, name, `crash-${hash}`)
