@@ -1,5 +1,5 @@
 import { classify, isHoldfastError, type Random, sessionOf } from 'holdfast'
-import { type CompiledRetryPolicy, isRetryable, nextDelay } from 'holdfast/internal'
+import { type CompiledRetryPolicy, isRetryable, nextDelay, ownErrorOf } from 'holdfast/internal'
 
 /**
  * What happens to a job after a failed attempt:
@@ -12,13 +12,11 @@ export type FailureAction =
   | { readonly type: 'postpone' | 'rate_limit' | 'retry'; readonly delay: number }
   | { readonly type: 'end' }
 
-/** The codes with which a call is rejected before its first attempt. */
-const REJECTION_CODES: ReadonlySet<string> = new Set([
-  'CIRCUIT_OPEN',
-  'POOL_UNAVAILABLE',
-  'NETWORK_DOWN',
-  'BULKHEAD_FULL',
-])
+/** Whether a call is rejected with this code before its first attempt. */
+function isRejection(code: string): boolean {
+  const rejects = ownErrorOf(code)?.[2]
+  return rejects === 'operation' || rejects === 'call'
+}
 
 /** A rejected job is not started again sooner, because a breaker can be half open for only a moment. */
 const MIN_POSTPONE_MS = 100
@@ -56,7 +54,7 @@ export function decideFailure(
   const { kind, retryAfter } = classify(error)
   const unlimited = { ...policy, maxAttempts: Infinity }
   const delay = nextDelay(unlimited, number, error, retryAfter, previousDelay, Infinity, random)
-  if (isHoldfastError(error) && REJECTION_CODES.has(error.code)) {
+  if (isHoldfastError(error) && isRejection(error.code)) {
     const wait = error.retryAfter ?? (typeof delay === 'number' ? delay : policy.maxDelay)
     return { type: 'postpone', delay: Math.max(MIN_POSTPONE_MS, Math.ceil(wait)) }
   }

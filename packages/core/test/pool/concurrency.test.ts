@@ -1,25 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { guard, type StrategyName } from '../../src/index.js'
+import { guard } from '../../src/index.js'
 import type { Selection } from '../../src/pool/members/member-pool.js'
+import { STRATEGY_NAMES } from '../../src/pool/strategies/index.js'
 import { seededRandom } from '../../src/testing/index.js'
 import { ABORTED, createPool, FAILURE, membersNamed, SUCCESS } from './setup.js'
 
 const CALLS = 10_000
 const ids = Array.from({ length: 50 }, (_, i) => `m${i}`)
-const strategies: StrategyName[] = [
-  'round_robin',
-  'random',
-  'weighted',
-  'least_used',
-  'least_latency',
-  'score',
-  'sticky',
-  'region',
-  'cost',
-]
 
 describe('a pool with ten thousand concurrent calls', () => {
-  it.each(strategies)('records every outcome exactly once with the strategy %s', (strategy) => {
+  it.each(STRATEGY_NAMES)('records every outcome exactly once with the strategy %s', (strategy) => {
     const random = seededRandom(3)
     const { pool } = createPool({
       strategy,

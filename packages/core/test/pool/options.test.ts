@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { isHoldfastError, type Member, Pool, type PoolOptions } from '../../src/index.js'
+import { STRATEGY_NAMES } from '../../src/pool/strategies/index.js'
 import { createPool, membersNamed, problemsOf } from './setup.js'
 
 const problems = (options: unknown) => problemsOf(() => new Pool(options as PoolOptions))
 
 /** The problems of a pool with an id and these options. */
 const problemsWith = (options: object) => problems({ id: 'p', ...options })
-
-const STRATEGIES = 'round_robin, random, weighted, least_used, least_latency, score, sticky, region, cost'
 
 describe('the options of a pool', () => {
   it('require an id', () => {
@@ -22,7 +21,10 @@ describe('the options of a pool', () => {
 
   it.each<[object, string]>([
     [{ members: {} }, 'members: expected an array of members, got an object'],
-    [{ strategy: 'best' }, `strategy: expected one of ${STRATEGIES}, or a function, got "best"`],
+    [
+      { strategy: 'best' },
+      `strategy: expected one of ${STRATEGY_NAMES.join(', ')}, or a function, got "best"`,
+    ],
     [{ breaker: 5 }, 'breaker: expected an object, got 5'],
     [{ maxEjected: 1.1 }, 'maxEjected: expected a number from 0 to 1, got 1.1'],
     [{ panicThreshold: -1 }, 'panicThreshold: expected a number from 0 to 1, got -1'],

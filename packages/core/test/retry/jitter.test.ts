@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Jitter, RetryOptions } from '../../src/index.js'
+import type { RetryOptions } from '../../src/index.js'
 import { computeDelay } from '../../src/retry/delay.js'
+import { BACKOFF_TYPES, JITTER_TYPES } from '../../src/retry/options.js'
 import { seededRandom } from '../../src/testing/index.js'
 import { ALMOST_ONE, always, policy } from './policy.js'
 
@@ -148,7 +149,6 @@ describe('additive jitter is d + U[jitterMin, jitterMax]', () => {
 })
 
 describe('for any policy', () => {
-  const jitters: Jitter[] = ['none', 'full', 'equal', 'decorrelated', 'proportional', 'additive']
   const delays = fc.oneof(
     { weight: 6, arbitrary: fc.double({ min: 0, max: 1e7, noNaN: true }) },
     {
@@ -158,12 +158,9 @@ describe('for any policy', () => {
   )
   const anyPolicy = fc
     .record({
-      backoffType: fc.constantFrom(
-        ...(['exponential', 'linear', 'fixed', 'immediate', 'fibonacci'] as const),
-        () => Number.POSITIVE_INFINITY,
-      ),
+      backoffType: fc.constantFrom(...BACKOFF_TYPES, () => Number.POSITIVE_INFINITY),
       multiplier: fc.oneof(fc.double({ min: 1, max: 100, noNaN: true }), fc.constant(Infinity)),
-      jitterType: fc.constantFrom(...jitters),
+      jitterType: fc.constantFrom(...JITTER_TYPES),
       jitterAmount: fc.double({ min: 0, max: 1, noNaN: true }),
       delays: fc.tuple(delays, delays),
       bounds: fc.tuple(delays, delays),
