@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { ListQueuesCommand, SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs'
 import { Holdfast } from '@holdfast/runtime'
 import { CircuitBreaker, guard, RetryBudget, sessionOf } from 'holdfast'
@@ -6,6 +7,8 @@ import { fakeClock } from 'holdfast/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   type AwsErrorType,
+  type AwsMiddlewareStack,
+  type AwsPlugin,
   type AwsRetryOptions,
   createRetryPlugin,
   createRetryStrategy,
@@ -217,6 +220,54 @@ describe('createRetryPlugin', () => {
     client.middlewareStack.use(createRetryPlugin(sqs))
     expect(await send(client, { abortSignal: controller.signal })).toMatchObject({ name: 'AbortError' })
     expect(server.requests(path)).toHaveLength(1)
+  })
+
+  describe('a body that is a stream', () => {
+    /** Sends a request with a stream through the plugin, in place of a client with such a command. */
+    function sendStream(plugin: AwsPlugin, respond: () => Promise<unknown>): Promise<unknown> {
+      type Send = (args: object) => Promise<unknown>
+      let middleware: ((next: Send, context: object) => Send) | undefined
+      plugin.applyToStack({
+        add: (added: typeof middleware) => void (middleware = added),
+      } as AwsMiddlewareStack)
+      const request = { headers: {}, body: Readable.from(['order 42']) }
+      return middleware?.(respond, {})({ input: {}, request }) ?? Promise.reject(new Error('no middleware'))
+    }
+
+    it('is not sent again after the timeout of an attempt', async () => {
+      const clock = fakeClock()
+      let requests = 0
+      const s3 = guard({ clock, retry: IMMEDIATE, timeout: { attempt: 1000 } })
+      const call = sendStream(createRetryPlugin(s3), () => {
+        requests++
+        return new Promise(() => {})
+      }).catch((error: unknown) => error)
+      await clock.advance(1000)
+      await clock.advance(1000)
+      expect(requests).toBe(1)
+      expect(await call).toMatchObject({ code: 'ATTEMPT_TIMEOUT' })
+    })
+
+    it('is not sent again after an error', async () => {
+      let requests = 0
+      const call = sendStream(createRetryPlugin(guard({ retry: IMMEDIATE })), async () => {
+        requests++
+        throw Object.assign(new Error('reset'), { code: 'ECONNRESET' })
+      })
+      await expect(call).rejects.toMatchObject({ code: 'ECONNRESET' })
+      expect(requests).toBe(1)
+    })
+
+    it('is not hedged', async () => {
+      const clock = fakeClock()
+      const responses: ((result: object) => void)[] = []
+      const s3 = guard({ clock, retry: false, hedge: { delay: 10 } })
+      const call = sendStream(createRetryPlugin(s3), () => new Promise((resolve) => responses.push(resolve)))
+      await clock.advance(10)
+      responses[0]?.({ output: { $metadata: {} } })
+      expect(await call).toMatchObject({ output: { $metadata: { attempts: 1 } } })
+      expect(responses).toHaveLength(1)
+    })
   })
 
   it('commands appear in the records of the runtime, and as dead letters', async () => {

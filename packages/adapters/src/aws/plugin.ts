@@ -1,5 +1,5 @@
-import { stopRetrying } from 'holdfast'
-import { createIdempotencyKey, isOneShot, systemRandom } from 'holdfast/internal'
+import { type Attempt, stopRetrying } from 'holdfast'
+import { type AttemptContext, createIdempotencyKey, isOneShot, systemRandom } from 'holdfast/internal'
 import type { AdapterCallOptions, CallGuard } from '../guard.js'
 import type { AwsCallContext, AwsPlugin } from './types.js'
 
@@ -60,25 +60,33 @@ export function createRetryPlugin(guard: CallGuard, { callOptions }: AwsPluginOp
     const { clientName, commandName } = context
     const { headers, body } = args.request
     if (headers !== undefined) headers['amz-sdk-invocation-id'] = createIdempotencyKey(systemRandom)
-    return guard.run(
-      async ({ number }) => {
-        if (headers !== undefined) headers['amz-sdk-request'] = `attempt=${number}`
-        try {
-          const result = await next(args)
-          result.output.$metadata.attempts = number
-          return result
-        } catch (error) {
-          const failed = Object(error) as { $metadata?: Metadata }
-          failed.$metadata = Object.assign(failed.$metadata ?? {}, { attempts: number })
-          throw isOneShot(body) ? stopRetrying(error) : error
-        }
-      },
-      {
-        context: { clientName, commandName },
-        signal: context.__smithy_context?.abortSignal,
-        ...callOptions?.({ clientName, commandName }, args.input),
-      },
-    )
+    const isSentOnce = isOneShot(body)
+    let sent: Promise<Result> | undefined
+
+    const send = async ({ number }: Attempt): Promise<Result> => {
+      if (headers !== undefined) headers['amz-sdk-request'] = `attempt=${number}`
+      try {
+        const result = await next(args)
+        result.output.$metadata.attempts = number
+        return result
+      } catch (error) {
+        const failed = Object(error) as { $metadata?: Metadata }
+        failed.$metadata = Object.assign(failed.$metadata ?? {}, { attempts: number })
+        throw isSentOnce ? stopRetrying(error) : error
+      }
+    }
+    const runAttempt = (attempt: Attempt): Promise<Result> => {
+      if (!isSentOnce) return send(attempt)
+      ;(attempt as AttemptContext).isFinal = true
+      // A hedge waits for the first request.
+      sent ??= send(attempt)
+      return sent
+    }
+    return guard.run(runAttempt, {
+      context: { clientName, commandName },
+      signal: context.__smithy_context?.abortSignal,
+      ...callOptions?.({ clientName, commandName }, args.input),
+    })
   }
   return { applyToStack: (stack) => stack.add(middleware as never, RETRY_MIDDLEWARE as never) }
 }
