@@ -276,6 +276,27 @@ describe('a request that is aborted', () => {
 })
 
 describe('responses that are streams', () => {
+  it.each([
+    ['http', false],
+    ['http', true],
+    ['fetch', false],
+  ])(
+    'an abort ends a response that is read: adapter %s, also with a cancel token: %s',
+    async (adapter, hasToken) => {
+      const path = server.script([(_, response) => void response.writeHead(200).write('first')])
+      const controller = new AbortController()
+      const { data } = await createClient({}, { adapter }).get(path, {
+        responseType: 'stream',
+        signal: controller.signal,
+        ...(hasToken && { cancelToken: axios.CancelToken.source().token }),
+      })
+      const chunks = (data as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]()
+      expect(Buffer.from((await chunks.next()).value).toString()).toBe('first')
+      controller.abort()
+      expect(axios.isCancel(await caught(chunks.next()))).toBe(true)
+    },
+  )
+
   it('those of failed attempts are closed, and the last one can be read', async () => {
     const path = server.script([
       (_, response) => void response.writeHead(503).write('first'),

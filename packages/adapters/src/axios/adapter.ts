@@ -1,7 +1,7 @@
 import { type Attempt, stopRetrying } from 'holdfast'
 import { type AttemptContext, createFetchContext } from 'holdfast/internal'
 import type { CallGuard } from '../guard.js'
-import { callSignal } from './cancel.js'
+import { attemptSignal, callSignal } from './cancel.js'
 import { type AxiosAdapterOptions, parseAxiosOptions } from './options.js'
 import { discardReply, restoreConfig } from './reply.js'
 import { createRepeatableRequest } from './request.js'
@@ -80,5 +80,5 @@ export function createAxiosAdapter<C extends AxiosConfig, R extends AxiosReply>(
 const attemptConfig = <C extends AxiosConfig>(config: C, signal: AbortSignal): C => ({
   ...config,
   headers: config.headers.concat(),
-  signal,
+  signal: attemptSignal(config, signal),
 })

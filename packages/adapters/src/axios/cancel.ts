@@ -27,3 +27,17 @@ export function callSignal({ signal, cancelToken }: AxiosConfig): {
     },
   }
 }
+
+/**
+ * The signal of one attempt. A response that is a stream is read when the call has ended, so the caller's signal ends it
+ * directly. A cancel token does that by itself, because the config of each attempt has it.
+ */
+export function attemptSignal(
+  config: AxiosConfig & { responseType?: unknown },
+  attempt: AbortSignal,
+): AbortSignal {
+  const { signal, responseType } = config
+  return responseType === 'stream' && signal instanceof AbortSignal
+    ? AbortSignal.any([attempt, signal])
+    : attempt
+}
