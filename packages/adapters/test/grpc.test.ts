@@ -267,6 +267,21 @@ describe('calls with streams', () => {
     expect(server.received).toHaveLength(1)
   })
 
+  it('a stream that waits for the guard ends at its deadline', async () => {
+    server.script(['hang'])
+    const client = createClient({ bulkhead: { limit: 1, queue: 1 } })
+    const received = server.nextCall()
+    const running = client.list(Buffer.from('all'))
+    running.on('error', () => {}).resume()
+    await received
+    const deadline = systemClock.wall() + 20
+    const waiting = client.list(Buffer.from('all'), new grpc.Metadata(), { deadline })
+    const error = await new Promise((resolve) => waiting.on('error', resolve).resume())
+    running.cancel()
+    expect(error).toMatchObject({ code: DEADLINE_EXCEEDED })
+    expect(server.received).toHaveLength(1)
+  })
+
   it('a cancelled stream ends with CANCELLED and does not count for the breaker', async () => {
     server.script(['hang'])
     const orders = guard({ breaker: { failureThreshold: 1 } })

@@ -1,4 +1,5 @@
-import { GrpcStatusError, OK, toStatus } from './status.js'
+import { systemClock } from 'holdfast/internal'
+import { DEADLINE_EXCEEDED, GrpcStatusError, OK, toStatus } from './status.js'
 import type { GrpcCall, GrpcListener, GrpcMetadata } from './types.js'
 import type { GuardedCallParts } from './unary.js'
 
@@ -12,7 +13,6 @@ export class StreamCall implements GrpcCall {
   /** The call below, once the guard has admitted it. */
   private current: GrpcCall | undefined
   private waiting: ((call: GrpcCall) => void)[] = []
-  private listener: GrpcListener | undefined
   private isEnded = false
 
   constructor(parts: GuardedCallParts) {
@@ -20,9 +20,9 @@ export class StreamCall implements GrpcCall {
   }
 
   start(metadata: GrpcMetadata, listener: GrpcListener): void {
-    const { guard, callOptions, createMetadata } = this.parts
+    const { guard, callOptions, createMetadata, deadline } = this.parts
+    const timer = deadline < Infinity && systemClock.setTimer(this.onDeadline, deadline - systemClock.wall())
     let result: Promise<void> | undefined
-    this.listener = listener
     guard
       .run(
         () => {
@@ -37,6 +37,7 @@ export class StreamCall implements GrpcCall {
         this.isEnded = true
         if (this.current === undefined) listener.onReceiveStatus(toStatus(error, createMetadata))
       })
+      .finally(() => systemClock.clearTimer(timer))
   }
 
   sendMessageWithContext(context: object, message: unknown): void {
@@ -68,6 +69,11 @@ export class StreamCall implements GrpcCall {
 
   getAuthContext(): unknown {
     return this.current?.getAuthContext() ?? null
+  }
+
+  /** Ends the call where it waits for the guard. The call below has the same deadline and ends by itself. */
+  private readonly onDeadline = (): void => {
+    if (this.current === undefined) this.cancelWithStatus(DEADLINE_EXCEEDED, 'Deadline exceeded')
   }
 
   private open(metadata: GrpcMetadata, listener: GrpcListener): Promise<void> {
