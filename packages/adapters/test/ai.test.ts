@@ -274,6 +274,23 @@ describe('streams', () => {
     expect(isCancelled).toBe(true)
   })
 
+  it('that begin after the timeout of the attempt are cancelled', async () => {
+    const clock = fakeClock()
+    const begin: ((result: StreamResult) => void)[] = []
+    // A model that ignores the signal.
+    const model = new MockLanguageModelV3({ doStream: () => new Promise((resolve) => begin.push(resolve)) })
+    const llm = guard({ clock, retry: false, timeout: { attempt: 1000 } })
+    const ended = expect(wrap(model, llm).doStream({ prompt: [] })).rejects.toMatchObject({
+      code: 'ATTEMPT_TIMEOUT',
+    })
+    await clock.advance(1000)
+    await ended
+    const cancelled = new Promise((resolve) =>
+      begin[0]?.({ stream: new ReadableStream<Part>({ cancel: resolve }) }),
+    )
+    expect(await cancelled).toMatchObject({ code: 'ATTEMPT_TIMEOUT' })
+  })
+
   it('the caller can abort a stream after its first part', async () => {
     const controller = new AbortController()
     const signals: (AbortSignal | undefined)[] = []

@@ -20,7 +20,9 @@ export async function waitForFirstPart<R extends AiStreamResult<unknown>>(
   const reader = result.stream.getReader()
   const received: unknown[] = []
   const cancel = (): void => void reader.cancel(signal.reason).catch(() => {})
-  signal.addEventListener('abort', cancel)
+  // A model can ignore the signal and respond after the timeout of its attempt.
+  if (signal.aborted) cancel()
+  else signal.addEventListener('abort', cancel)
   try {
     for (;;) {
       const { done, value } = await reader.read()
