@@ -3,33 +3,40 @@ export interface QueryConnection {
   query(statement: unknown, ...args: unknown[]): unknown
 }
 
-/** A connection whose transaction belongs to `holdfast/sql`, and whether the ORM has rolled it back. */
-export interface HostedConnection<C> {
-  readonly connection: C
-  isRolledBack(): boolean
-}
+type Callback = (error: Error | null, result?: unknown) => void
 
 const CONTROL_STATEMENT = /^\s*(begin|commit|rollback)\s*;?\s*$/i
 
 const textOf = (statement: unknown): string =>
   typeof statement === 'string' ? statement : String((statement as { text?: unknown } | null)?.text)
 
+/** Answers a statement that is not sent, as `pg` does: by the callback, or by the returned promise. */
+function answer(callback: unknown, error: Error | null, result?: unknown): Promise<unknown> | undefined {
+  if (typeof callback !== 'function') return error ? Promise.reject(error) : Promise.resolve(result)
+  queueMicrotask(() => (callback as Callback)(error, result))
+  return undefined
+}
+
 /**
- * Returns the connection for an ORM that sends BEGIN, COMMIT and ROLLBACK itself. These statements are answered without being
- * sent, because `withTransaction` of `holdfast/sql` begins, commits and rolls back. A SAVEPOINT and all other statements pass
- * through.
+ * Runs the transaction of an ORM that sends BEGIN, COMMIT and ROLLBACK itself on a connection whose transaction belongs to
+ * `withTransaction` of `holdfast/sql`. These statements are answered without being sent. A SAVEPOINT and all other statements
+ * pass through until the transaction of the ORM has ended: a later one would run outside of the transaction.
+ *
+ * @throws an error if the ORM has rolled back and returned a value, because the transaction must not be committed then
  */
-export function hostConnection<C extends QueryConnection>(connection: C): HostedConnection<C> {
+export async function runHosted<C extends QueryConnection, T>(
+  connection: C,
+  transaction: (connection: C) => Promise<T>,
+): Promise<T> {
   let isRolledBack = false
+  let isEnded = false
   const query = (statement: unknown, ...args: unknown[]): unknown => {
+    const callback = args.at(-1)
+    if (isEnded) return answer(callback, new Error('the transaction has ended'))
     const command = CONTROL_STATEMENT.exec(textOf(statement))?.[1]?.toUpperCase()
     if (command === undefined) return connection.query(statement, ...args)
     isRolledBack ||= command === 'ROLLBACK'
-    const answer = { command, rowCount: null, oid: 0, rows: [], fields: [] }
-    const callback = args.at(-1)
-    if (typeof callback !== 'function') return Promise.resolve(answer)
-    queueMicrotask(() => callback(null, answer))
-    return undefined
+    return answer(callback, null, { command, rowCount: null, oid: 0, rows: [], fields: [] })
   }
   const hosted = new Proxy(connection, {
     get(target, name) {
@@ -38,10 +45,11 @@ export function hostConnection<C extends QueryConnection>(connection: C): Hosted
       return typeof value === 'function' && name !== 'constructor' ? value.bind(target) : value
     },
   })
-  return { connection: hosted, isRolledBack: () => isRolledBack }
-}
-
-/** Prevents a COMMIT after the function has rolled back and returned a value. */
-export function throwIfRolledBack({ isRolledBack }: HostedConnection<unknown>): void {
-  if (isRolledBack()) throw new Error('the function rolled the transaction back')
+  try {
+    const value = await transaction(hosted)
+    if (isRolledBack) throw new Error('the function rolled the transaction back')
+    return value
+  } finally {
+    isEnded = true
+  }
 }

@@ -284,6 +284,19 @@ describe.each([
     expect(await balances()).toEqual([100, 100])
   })
 
+  it.each(['failed', 'was committed'])('rejects a statement after the transaction %s', async (end) => {
+    const orm = openForTest()
+    let kept: Work | undefined
+    const call = orm.transaction(async (work) => {
+      kept = work
+      await work.sum()
+      if (end === 'failed') throw new Error('stopped')
+    }, QUICK)
+    await call.catch(() => {})
+    await expect(Promise.resolve(kept?.add(1, 5))).rejects.toThrow()
+    expect(await balances()).toEqual([100, 100])
+  })
+
   it('rejects options that are not valid', async () => {
     const orm = openForTest()
     const call = orm.transaction(async () => 1, { isolation: 'chaos' as never })

@@ -5,7 +5,7 @@ import {
   type TransactionOptions,
   type TransactionPool,
 } from 'holdfast/sql'
-import { hostConnection, type QueryConnection, throwIfRolledBack } from '../hosted-connection.js'
+import { type QueryConnection, runHosted } from '../hosted-connection.js'
 
 /** The properties of a database of `drizzle-orm/node-postgres` that the adapter uses. `Tx` is the type of its transactions. */
 export interface DrizzleDatabase<Tx> {
@@ -66,12 +66,10 @@ export async function withTransaction<Tx, T, F = never>(
     throw new HoldfastError('INVALID_OPTIONS', 'expected a Drizzle database with a pool of pg as its client')
   return runWithTransaction(
     pool,
-    async (client: TransactionClient, attempt) => {
-      const hosted = hostConnection(client as TransactionClient & QueryConnection)
-      const value = await sessionOn(db, hosted.connection).transaction(async (tx) => fn(tx, attempt))
-      throwIfRolledBack(hosted)
-      return value
-    },
+    (client: TransactionClient, attempt) =>
+      runHosted(client as TransactionClient & QueryConnection, (connection) =>
+        sessionOn(db, connection).transaction(async (tx) => fn(tx, attempt)),
+      ),
     options,
   )
 }

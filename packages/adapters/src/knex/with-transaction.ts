@@ -1,6 +1,6 @@
 import { type Attempt, HoldfastError } from 'holdfast'
 import { withTransaction as runWithTransaction, type TransactionOptions } from 'holdfast/sql'
-import { hostConnection, throwIfRolledBack } from '../hosted-connection.js'
+import { runHosted } from '../hosted-connection.js'
 import { createPool } from './pool.js'
 import type { KnexClient, KnexInstance } from './types.js'
 
@@ -45,14 +45,11 @@ export async function withTransaction<Trx, T, F = never>(
     )
   return runWithTransaction(
     createPool(client),
-    async ({ raw }, attempt) => {
-      const hosted = hostConnection(raw)
-      // A rollback without an error must reject too, or the transaction would be committed.
-      const config = { connection: hosted.connection, doNotRejectOnRollback: false }
-      const value = await knex.transaction(async (trx) => fn(trx, attempt), config)
-      throwIfRolledBack(hosted)
-      return value
-    },
+    ({ raw }, attempt) =>
+      runHosted(raw, (connection) =>
+        // A rollback without an error must reject too, or the transaction would be committed.
+        knex.transaction(async (trx) => fn(trx, attempt), { connection, doNotRejectOnRollback: false }),
+      ),
     options,
   )
 }
