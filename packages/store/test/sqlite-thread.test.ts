@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
@@ -9,6 +9,7 @@ import { isHoldfastError } from 'holdfast'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { sourceAliases } from '../../../scripts/packages.mjs'
 import { openSqlite } from '../src/sqlite/index.js'
+import type { Store } from '../src/store.js'
 import { at, event, letter, session } from './contract/records.js'
 import { describeStore } from './contract.js'
 import { folder, opened } from './sqlite-place.js'
@@ -115,6 +116,31 @@ describe('a thread that ends unexpectedly', () => {
     expect((await store.deadLetters.stats(at(9))).total).toBe(1)
   })
 
+  it.each<[string, (store: Store) => Promise<unknown>]>([
+    ['lease', ({ deadLetters }) => deadLetters.lease('dlq_1', 'me', at(90), at(9))],
+    [
+      'leaseNext',
+      ({ deadLetters }) => deadLetters.leaseNext({ statuses: ['pending'], limit: 1 }, 'me', at(90), at(9)),
+    ],
+    ['settle', ({ deadLetters }) => deadLetters.settle('dlq_1', 'me', { status: 'completed', at: at(9) })],
+    ['purge', ({ deadLetters }) => deadLetters.purge({ limit: 1 }, at(9))],
+    ['append', ({ layers }) => layers.append({ version: 1, by: 'me', at: at(9), layer: {} }, 0)],
+  ])('fails %s, which may have been carried out, and does not carry it out twice', async (method, change) => {
+    errorLines()
+    const { threadEntry, arm } = await fragileThread('response', method)
+    const store = await opened(join(await folder(), 'holdfast.db'), { threadEntry })
+    await store.deadLetters.add([letter(1), letter(2)], NO_LIMIT)
+    await arm()
+    await expect(change(store)).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringContaining('may have been carried out or not'),
+    })
+    const { total, byStatus } = await store.deadLetters.stats(at(10))
+    const changes =
+      2 - total + byStatus.replaying + byStatus.completed + (await store.layers.history()).length
+    expect(changes).toBe(1)
+  })
+
   it('fails a call that ends every thread, and continues with the next call', async () => {
     errorLines()
     const { threadEntry, arm } = await fragileThread('request', 'stats')
@@ -161,6 +187,27 @@ describe('a thread that ends unexpectedly', () => {
   })
 })
 
+/** Builds a program that uses the store from its sources, next to the program of the thread. */
+async function buildProgram(text: string): Promise<string> {
+  const outfile = join(await mkdtemp(join(programs, 'program-')), 'main.mjs')
+  await copyFile(threadEntry, join(dirname(outfile), 'holdfast-sqlite-thread.js'))
+  await build({
+    stdin: {
+      contents: `import { threadId } from 'node:worker_threads'
+        import { openSqlite } from './packages/store/src/sqlite/index.ts'
+        ${text}`,
+      resolveDir: ROOT,
+    },
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    external: ['libsql'],
+    alias: sourceAliases,
+  })
+  return outfile
+}
+
 describe('a SQLite store with a thread', () => {
   it('rejects with the error and its cause', async () => {
     const dir = await folder()
@@ -170,6 +217,29 @@ describe('a SQLite store with a thread', () => {
     expect(isHoldfastError(error, 'STORE_UNAVAILABLE')).toBe(true)
     expect(error).toMatchObject({ status: 503, message: expect.stringContaining('cannot be opened') })
     expect((error as Error).cause).toBeInstanceOf(Error)
+  })
+
+  it('rejects every call of open if the file cannot be opened', async () => {
+    const dir = await folder()
+    await mkdir(join(dir, 'holdfast.db'))
+    const store = openSqlite(join(dir, 'holdfast.db'), { threadEntry })
+    const results = await Promise.allSettled([store.open(), store.open(), store.open()])
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+  })
+
+  it('is closed by a call of close while it is being opened, and can be opened while it is being closed', async () => {
+    const store = openSqlite(join(await folder(), 'holdfast.db'), { threadEntry })
+    const opening = store.open()
+    await store.close()
+    await opening
+    await expect(store.values.get('k')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    await store.open()
+    const closing = store.close()
+    await store.open()
+    await closing
+    await store.values.set('k', 1)
+    expect(await store.values.get('k')).toBe(1)
+    await store.close()
   })
 
   it('stores the JSON form of payloads and values', async () => {
@@ -193,27 +263,39 @@ describe('a SQLite store with a thread', () => {
   })
 
   it('does not keep the process running, except while a call waits', async () => {
-    const child = join(programs, 'child.mjs')
-    await build({
-      stdin: {
-        contents: `import { openSqlite } from './packages/store/src/sqlite/index.ts'
-          const store = openSqlite(process.argv[2])
-          await store.open()
-          await store.values.set('awaited', 1)
-          store.values.set('not awaited', 1)`,
-        resolveDir: ROOT,
-      },
-      outfile: child,
-      bundle: true,
-      platform: 'node',
-      format: 'esm',
-      external: ['libsql'],
-      alias: sourceAliases,
-    })
+    const child = await buildProgram(`
+      const store = openSqlite(process.argv[2])
+      await store.open()
+      await store.values.set('awaited', 1)
+      store.values.set('not awaited', 1)`)
     const file = join(await folder(), 'holdfast.db')
     await promisify(execFile)(process.execPath, [child, file])
     const store = await opened(file)
     expect(await store.values.get('awaited')).toBe(1)
     expect(await store.values.get('not awaited')).toBe(1)
   })
+
+  it.each(['an option', 'NODE_OPTIONS'])(
+    'does not load in its thread a module that %s loads before the program',
+    async (place) => {
+      const preload = await buildProgram(`
+        console.log('loaded in the thread', threadId)
+        if (threadId > 0) process.exit()
+        const store = openSqlite(process.argv[2])
+        await store.open()
+        await store.values.set('k', 1)`)
+      const program = join(programs, 'empty.mjs')
+      await writeFile(program, '')
+      const option = `--import=${pathToFileURL(preload).href}`
+      const file = join(await folder(), 'holdfast.db')
+      const { stdout, stderr } = await promisify(execFile)(
+        process.execPath,
+        [...(place === 'an option' ? [option] : []), program, file],
+        { env: { ...process.env, NODE_OPTIONS: place === 'NODE_OPTIONS' ? option : '' } },
+      )
+      expect(stderr).not.toContain('uses the main thread')
+      expect(stdout).toBe('loaded in the thread 0\n')
+      expect(await (await opened(file)).values.get('k')).toBe(1)
+    },
+  )
 })

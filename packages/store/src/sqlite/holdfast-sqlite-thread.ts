@@ -8,16 +8,20 @@ const port = parentPort as MessagePort
 const { file, options } = workerData as ThreadInput
 const { tables, writes } = createTables(file, options)
 
-// Calls start in the order in which they arrive.
-port.on('message', ({ id, table, method, args }: ThreadRequest) => {
+/** Carries out a call. No error ends the thread, not even that of a result that cannot be sent. */
+async function handle({ id, table, method, args }: ThreadRequest): Promise<void> {
   const respond = (outcome: { result: unknown } | { error: ReturnType<typeof encodeError> }) =>
     port.postMessage({
       id,
       hasUnreadableRows: writes.hasUnreadableRows,
       ...outcome,
     } satisfies ThreadResponse)
-  callTable(tables, table, method, args).then(
-    (result) => respond({ result }),
-    (error: unknown) => respond({ error: encodeError(error) }),
-  )
-})
+  try {
+    respond({ result: await callTable(tables, table, method, args) })
+  } catch (error) {
+    respond({ error: encodeError(error) })
+  }
+}
+
+// Calls start in the order in which they arrive.
+port.on('message', (request: ThreadRequest) => void handle(request))

@@ -8,6 +8,21 @@ import { decodeError, type ThreadInput, type ThreadRequest, type ThreadResponse 
 /** How many threads can end during a call before it fails, because the call itself may end them. */
 const MAX_ATTEMPTS = 2
 
+/** Calls that have another result, or change more, if they are carried out twice. */
+const UNREPEATABLE = new Set([
+  'deadLetters.lease',
+  'deadLetters.leaseNext',
+  'deadLetters.settle',
+  'deadLetters.purge',
+  'layers.append',
+])
+
+/**
+ * The options of Node.js that the thread gets. It gets no others, because a module that is loaded before each program
+ * (`--import`) may open a store, and would start one thread in another without end.
+ */
+const INHERITED_OPTIONS = /^--(?:no-warnings|disable-warning=.+|experimental-sqlite)$/
+
 interface PendingCall {
   readonly request: ThreadRequest
   attempts: number
@@ -21,7 +36,8 @@ export class ThreadStartError extends Error {}
 /**
  * Runs the tables of a file in a worker thread, so that commits and checkpoints do not block the event loop. The thread does not
  * keep the process running, except while a call waits for it. If the thread ends, it is started again, and the calls that
- * wait are sent again: adding an entry twice adds it once, and records can be repeated, as after any retry.
+ * wait are sent again: adding an entry twice adds it once, and records can be repeated, as after any retry. A call that cannot
+ * be repeated fails, because the thread may have carried it out.
  */
 export class ThreadHost implements TableHost {
   hasUnreadableRows = false
@@ -32,6 +48,7 @@ export class ThreadHost implements TableHost {
   private isOpen = false
   /** Whether a thread that is started continues with the file. */
   private isFileOpen = false
+  private opening: Promise<void> | undefined
   private closing: Promise<void> | undefined
   private lastId = 0
   /** The calls without a response, in order. */
@@ -48,8 +65,17 @@ export class ThreadHost implements TableHost {
     return this.send(table, method, args)
   }
 
-  private async open(): Promise<void> {
-    if (this.isOpen) return
+  private open(): Promise<void> {
+    if (this.isOpen) return Promise.resolve()
+    this.opening ??= this.openFile().finally(() => {
+      this.opening = undefined
+    })
+    return this.opening
+  }
+
+  private async openFile(): Promise<void> {
+    // The thread of a store that is being closed is stopped.
+    await this.closing?.catch(() => {})
     try {
       await this.send('file', 'open', [])
     } catch (error) {
@@ -61,12 +87,24 @@ export class ThreadHost implements TableHost {
   }
 
   private close(): Promise<void> {
-    if (!this.isOpen) return this.closing ?? Promise.resolve()
+    if (this.opening !== undefined)
+      return this.opening.then(
+        () => this.close(),
+        () => {},
+      )
+    if (this.isOpen) this.closing = this.closeFile()
+    return this.closing ?? Promise.resolve()
+  }
+
+  private async closeFile(): Promise<void> {
     // From here on calls are rejected. Those that were sent are completed first.
     const closed = this.send('file', 'close', [])
     this.isOpen = false
-    this.closing = closed.then(() => this.stop())
-    return this.closing
+    try {
+      await closed
+    } finally {
+      await this.stop()
+    }
   }
 
   private async stop(): Promise<void> {
@@ -100,7 +138,12 @@ export class ThreadHost implements TableHost {
   private start(): Worker {
     let worker: Worker
     try {
-      worker = new Worker(this.entry, { workerData: this.input, name: 'holdfast-sqlite' })
+      worker = new Worker(this.entry, {
+        workerData: this.input,
+        name: 'holdfast-sqlite',
+        execArgv: inheritedOptions(),
+        env: { ...process.env, NODE_OPTIONS: '' },
+      })
     } catch (error) {
       throw new ThreadStartError('the thread cannot be started', { cause: error })
     }
@@ -148,19 +191,31 @@ export class ThreadHost implements TableHost {
         this.finish(call, () =>
           call.reject(new ThreadStartError('the thread ended before it opened the file', { cause })),
         )
+      else if (UNREPEATABLE.has(`${call.request.table}.${call.request.method}`))
+        this.finish(call, () =>
+          call.reject(
+            createThreadEndedError(file, 'during this call, which may have been carried out or not', cause),
+          ),
+        )
       else if (call.attempts >= MAX_ATTEMPTS)
-        this.finish(call, () => call.reject(createThreadEndedError(file, cause)))
+        this.finish(call, () =>
+          call.reject(createThreadEndedError(file, 'several times during this call', cause)),
+        )
       else this.post(call)
     }
   }
 }
 
-const createThreadEndedError = (file: string, cause: unknown): HoldfastError =>
-  new HoldfastError(
-    'STORE_UNAVAILABLE',
-    `the SQLite store ${file}: its thread ended several times during this call`,
-    { cause, status: 503 },
+const inheritedOptions = (): string[] =>
+  [...process.execArgv, ...(process.env.NODE_OPTIONS ?? '').split(/\s+/)].filter((option) =>
+    INHERITED_OPTIONS.test(option),
   )
+
+const createThreadEndedError = (file: string, when: string, cause: unknown): HoldfastError =>
+  new HoldfastError('STORE_UNAVAILABLE', `the SQLite store ${file}: its thread ended ${when}`, {
+    cause,
+    status: 503,
+  })
 
 /** The error of a call that could not be sent. */
 function toCallError(file: string, { request }: PendingCall, cause: unknown): unknown {
