@@ -1198,6 +1198,25 @@ describe('the differences', () => {
     expect([await run(Ours), await run(Original as unknown as Library)]).toEqual([true, false])
   })
 
+  it('a listener of onHalfOpen that throws does not stop later calls', async () => {
+    // The original never returns from the second call: it waits again and again for the test that has ended.
+    const breaker = Ours.circuitBreaker(Ours.handleAll, {
+      halfOpenAfter: 10,
+      breaker: new Ours.ConsecutiveBreaker(1),
+    })
+    await outcome(breaker.execute(fail))
+    await vi.advanceTimersByTimeAsync(10)
+    const thrown = new Error('listener')
+    const subscription = breaker.onHalfOpen(() => {
+      throw thrown
+    })
+    expect(await outcome(breaker.execute(() => 1))).toBe(thrown)
+    expect(breaker.state).toBe(Ours.CircuitState.Open)
+    subscription.dispose()
+    expect(await breaker.execute(() => 42)).toBe(42)
+    expect(breaker.state).toBe(Ours.CircuitState.Closed)
+  })
+
   it('long delays and timeouts do not overflow the timers of the platform', async () => {
     const days = 30 * 86_400_000
     const backoff = new Ours.ConstantBackoff(days)

@@ -154,6 +154,7 @@ export class CircuitBreakerPolicy implements IPolicy {
       case CircuitState.Open: {
         const { openedAt, attemptNo, backoff } = this.period as OpenPeriod
         if (wallTime() - openedAt < backoff.duration) throw new BrokenCircuitError()
+        this.halfOpenEmitter.emit() // if a listener throws, the circuit stays open and the next call is a test
         const test = this.runTest(fn, signal)
         this.test = test
         this.period = { openedAt: 0, attemptNo: attemptNo + 1, backoff }
@@ -197,7 +198,6 @@ export class CircuitBreakerPolicy implements IPolicy {
     signal: AbortSignal,
   ): Promise<T> {
     const { breaker } = this.options
-    this.halfOpenEmitter.emit()
     try {
       const result = await this.executor.invoke(fn, { signal })
       if ('success' in result) {
