@@ -18,7 +18,7 @@ import type {
 } from './options.js'
 import { GUARD_REGISTRY, getGuardToken, HOLDFAST, MODULE_OPTIONS } from './tokens.js'
 
-/** Closes the runtime after the application has stopped to accept requests and has answered the active ones. */
+/** Closes the runtime after the application has stopped accepting requests and has answered the active ones. */
 @Injectable()
 class RuntimeShutdown implements OnApplicationShutdown {
   private readonly runtime: Holdfast | undefined
@@ -50,6 +50,19 @@ async function openRuntime({ open, runtime }: HoldfastModuleOptions): Promise<Ho
   return Runtime.open(open)
 }
 
+/** Nest does not call the shutdown hooks of an application that has not started, so the runtime is closed here. */
+async function createRegistry(
+  runtime: Holdfast | undefined,
+  options: HoldfastModuleOptions,
+): Promise<GuardRegistry> {
+  try {
+    return new GuardRegistry(runtime, options)
+  } catch (error) {
+    if (options.open !== undefined) await runtime?.close()
+    throw error
+  }
+}
+
 const guardProvider = (name: string, definitions?: GuardDefinitions): FactoryProvider => ({
   provide: getGuardToken(name),
   inject: [GUARD_REGISTRY],
@@ -76,8 +89,7 @@ function rootModule(
       {
         provide: GUARD_REGISTRY,
         inject: [HOLDFAST, MODULE_OPTIONS],
-        useFactory: (runtime: Holdfast | undefined, options: HoldfastModuleOptions) =>
-          new GuardRegistry(runtime, options),
+        useFactory: createRegistry,
       },
       RuntimeShutdown,
       ...guards,

@@ -2,7 +2,7 @@ import { Holdfast } from '@holdfast/runtime'
 import { Controller, Get, Injectable, Module } from '@nestjs/common'
 import { Test } from '@nestjs/testing'
 import { type Guard, guard } from 'holdfast'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
   getGuardToken,
   HOLDFAST,
@@ -101,6 +101,16 @@ describe('HoldfastModule.forRoot', () => {
     ['an invalid configuration', { open: { config: { unknown: 1 } } }, 'unknown'],
   ])('fails the start with %s', async (_, options, message) => {
     await expect(compile(HoldfastModule.forRoot(options))).rejects.toThrow(message)
+  })
+
+  it('closes the runtime that it has opened if a guard is invalid', async () => {
+    const opened = vi.spyOn(Holdfast, 'open')
+    onTestFinished(() => opened.mockRestore())
+    const guards = { prices: { retry: { maxAttempts: -1 } } }
+    await expect(compile(HoldfastModule.forRoot({ open: { config: {} }, guards }))).rejects.toThrow(
+      'maxAttempts',
+    )
+    expect(await statusOf(await opened.mock.results[0]?.value)).toBe('closed')
   })
 
   it('fails the start if a guard is injected that does not exist', async () => {
