@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { Holdfast } from '@holdfast/runtime'
-import axios, { AxiosError, type AxiosInstance, type AxiosRequestConfig } from 'axios'
+import axios, { AxiosError, type AxiosInstance, type AxiosRequestConfig, type AxiosResponse } from 'axios'
 import axiosRetry from 'axios-retry'
 import { type GuardOptions, guard, sessionOf } from 'holdfast'
 import { fakeClock } from 'holdfast/testing'
@@ -296,6 +296,38 @@ describe('responses that are streams', () => {
       expect(axios.isCancel(await caught(chunks.next()))).toBe(true)
     },
   )
+
+  it.each(['an abort', 'a fallback'])(
+    'that of a failed attempt is closed if %s ends the call',
+    async (end) => {
+      const path = server.script([(_, response) => void response.writeHead(503).write('first')])
+      const controller = new AbortController()
+      const clock = fakeClock()
+      const cached = { status: 200, data: 'cached', config: {} } as AxiosResponse
+      const api =
+        end === 'an abort' ? guard({ clock }) : guard<AxiosResponse>({ retry: false, fallback: () => cached })
+      let failed: Readable | undefined
+      api.on((event) => {
+        if (event.type === 'attempt_failed')
+          failed = (event as { error?: AxiosError<Readable> }).error?.response?.data
+        if (event.type === 'retry_scheduled') controller.abort()
+      })
+      const client = axios.create({ adapter: createAxiosAdapter(axios, api) })
+      const { signal } = controller
+      const result = await caught(client.get(server.url + path, { responseType: 'stream', signal }))
+      expect(axios.isCancel(result) || (result as AxiosResponse).data === 'cached').toBe(true)
+      expect(failed?.destroyed).toBe(true)
+    },
+  )
+
+  it('that of a failed attempt can be read if a fallback returns it', async () => {
+    const fallback = (error: unknown) => (error as AxiosError).response as AxiosResponse
+    const api = guard<AxiosResponse>({ retry: false, fallback })
+    const client = axios.create({ adapter: createAxiosAdapter(axios, api) })
+    const path = server.script([{ status: 503, body: 'first' }])
+    const { data } = await client.get<Readable>(server.url + path, { responseType: 'stream' })
+    expect(Buffer.concat(await data.toArray()).toString()).toBe('first')
+  })
 
   it('those of failed attempts are closed, and the last one can be read', async () => {
     const path = server.script([

@@ -3,7 +3,7 @@ import { type AttemptContext, createFetchContext } from 'holdfast/internal'
 import type { CallGuard } from '../guard.js'
 import { attemptSignal, callSignal } from './cancel.js'
 import { type AxiosAdapterOptions, parseAxiosOptions } from './options.js'
-import { discardReply, restoreConfig } from './reply.js'
+import { discardReply, hasReplyOf, restoreConfig } from './reply.js'
 import { createRepeatableRequest } from './request.js'
 import type { AxiosConfig, AxiosLibrary, AxiosReply } from './types.js'
 
@@ -42,6 +42,7 @@ export function createAxiosAdapter<C extends AxiosConfig, R extends AxiosReply>(
     const { signal, release } = callSignal(config)
     let running: Promise<R> | undefined
     let failed: unknown
+    let result: unknown
 
     const sendOnce = async (attempt: Attempt): Promise<R> => {
       try {
@@ -63,15 +64,20 @@ export function createAxiosAdapter<C extends AxiosConfig, R extends AxiosReply>(
     }
 
     try {
-      return await guard.run(runAttempt, {
+      const reply = await guard.run(runAttempt, {
         context: createFetchContext(request.method, uri),
         signal,
         ...settings.callOptions?.(config),
       })
+      result = reply
+      return reply
     } catch (error) {
+      result = error
       throw restoreConfig(error, config)
     } finally {
       release()
+      // An abort or a fallback ended the call.
+      if (!hasReplyOf(failed, result)) discardReply(failed)
     }
   }
 }

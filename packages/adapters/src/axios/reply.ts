@@ -27,3 +27,7 @@ export function discardReply(failed: unknown): void {
   data?.destroy?.()
   void data?.cancel?.().catch(() => {})
 }
+
+/** Whether the caller gets the response of a failed attempt: with its error, or because a fallback returns it. */
+export const hasReplyOf = (failed: unknown, result: unknown): boolean =>
+  result === failed || result === (Object(failed) as Reply).response
