@@ -1,4 +1,5 @@
 import type { BreakerSnapshot } from 'holdfast'
+import { readableRows } from '../readable-rows.js'
 import type { BreakerStore, StoredBreaker } from '../store.js'
 import { fromColumn, toColumn } from '../text.js'
 import type { SqliteRow } from './driver.js'
@@ -117,7 +118,7 @@ export class SqliteBreakers implements BreakerStore {
   }
 
   load(): Promise<StoredBreaker[]> {
-    return this.writes.read(() => this.writes.sql.all(SELECT_BREAKERS).map(fromRow))
+    return this.writes.read(() => readableRows(this.writes.sql.all(SELECT_BREAKERS), fromRow))
   }
 
   async delete(ids: readonly string[]): Promise<void> {

@@ -1,11 +1,13 @@
 import { promisify } from 'node:util'
 import { deflateRaw } from 'node:zlib'
+import { parseOrUndefined } from '../readable-rows.js'
 import type { SqliteConnection } from './connection.js'
 import {
   type AnyJournalTable,
   COMPRESSED_CHUNK_SIZE,
   deleteRows,
   type JournalRow,
+  recordsOf,
   removeFromRow,
 } from './rows.js'
 import {
@@ -164,7 +166,12 @@ function replaceWithChunk(
   sql.run(insertRow(table, values.length), ...values)
 }
 
-/** The oldest uncompressed rows with consecutive numbers; none if they are too few for a chunk. */
+const isReadable = (row: JournalRow): boolean => parseOrUndefined(row, recordsOf) !== undefined
+
+/**
+ * The oldest uncompressed rows with consecutive numbers; none if they are too few for a chunk. Damaged rows are not in a chunk
+ * with others, which could not be read any more.
+ */
 function oldChunk(sql: SqliteConnection, table: string): JournalRow[] {
   const newest = sql.get<{ last: number | null }>(selectLastNumber(table))?.last ?? 0
   const rows = sql.all<JournalRow & Record<string, SqliteValue>>(
@@ -173,9 +180,13 @@ function oldChunk(sql: SqliteConnection, table: string): JournalRow[] {
   )
   const chunk: JournalRow[] = []
   let count = 0
+  let isChunkReadable = true
   for (const row of rows) {
     const end = chunk.at(-1)?.last
     if (count >= COMPRESSED_CHUNK_SIZE || (end !== undefined && row.first !== end + 1)) break
+    const isRowReadable = isReadable(row)
+    if (end === undefined) isChunkReadable = isRowReadable
+    else if (isRowReadable !== isChunkReadable) break
     chunk.push(row)
     count += row.last - row.first + 1
   }

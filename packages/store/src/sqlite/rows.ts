@@ -1,6 +1,7 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { type CamelCased, expandDeltas } from '@holdfast/records'
 import type { z } from 'zod'
+import { parseOrUndefined } from '../readable-rows.js'
 import { toColumn } from '../text.js'
 import type { SqliteConnection } from './connection.js'
 import type { JournalTable } from './journal-tables.js'
@@ -140,7 +141,7 @@ export function insertSessionIds(sql: SqliteConnection, sessionIds: readonly str
   for (; at < ids.length; at++) one.run([ids[at] as string, first + at])
 }
 
-/** The records of a row in their wire form, null for deleted ones. */
+/** The records of a row in their wire form, null for deleted ones. @throws for a damaged row */
 export function recordsOf({ body }: { body: string | Uint8Array }): unknown[] {
   const items = JSON.parse(typeof body === 'string' ? body : inflateRawSync(body).toString('utf8'))
   return (items as unknown[]).flatMap((item) => (Array.isArray(item) ? expandDeltas(item) : [item]))
@@ -168,7 +169,10 @@ export function deleteRows(
   }
 }
 
-/** Deletes records of a row and returns how many. `shouldKeep` gets the time and the index among the kept records. */
+/**
+ * Deletes records of a row and returns how many. `shouldKeep` gets the time and the index among the kept records. A damaged row
+ * stays until all of it is deleted.
+ */
 export function removeFromRow(
   sql: SqliteConnection,
   journal: AnyJournalTable,
@@ -178,19 +182,29 @@ export function removeFromRow(
   const { table, recordFilter, text } = journal
   const row = findRow(sql, table, last)
   if (row === undefined) return 0
-  const records = recordsOf(row)
+  const parsed = parseOrUndefined(row, (stored) => {
+    const wire = recordsOf(stored)
+    const timed = wire.map((one) => {
+      if (one === null) return null
+      const record: unknown = text.revive(one)
+      return { record, time: recordFilter.timeOf(record).getTime() }
+    })
+    return { wire, timed }
+  })
+  if (parsed === undefined) return 0
+  const { wire, timed } = parsed
   const times: number[] = []
   let deleted = 0
   // From the newest to the oldest, so that a limit by number keeps the newest records.
-  for (let i = records.length - 1; i >= 0; i--) {
-    if (records[i] === null) continue
-    const record: unknown = text.revive(records[i])
-    const time = recordFilter.timeOf(record).getTime()
+  for (let i = timed.length - 1; i >= 0; i--) {
+    const one = timed[i]
+    if (one == null) continue
+    const { record, time } = one
     if (shouldKeep(time, times.length)) {
       times.push(time)
       continue
     }
-    records[i] = null
+    wire[i] = null
     deleted++
     if (table === 'sessions')
       sql.run(DELETE_SESSION_ID, toColumn((record as { sessionId: string }).sessionId), row.first + i)
@@ -198,7 +212,7 @@ export function removeFromRow(
   if (deleted === 0) return 0
   if (times.length === 0) deleteRows(sql, journal, [last])
   else {
-    const body = JSON.stringify(records)
+    const body = JSON.stringify(wire)
     sql.run(
       updateRow(table),
       times.length,
