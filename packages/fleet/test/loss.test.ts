@@ -97,6 +97,33 @@ describe.skipIf(missing !== undefined)('a node', () => {
     expect(countEvents(a, 'shared_state_lost')).toBe(0)
   })
 
+  it('learns a state that another node restores after this node has started with an empty Redis', async () => {
+    const server = await redis()
+    // Without heartbeats this node restores its states when the test synchronizes them, not before.
+    const a = await node(server.url, 'a', { heartbeat: 600_000 })
+    const known = [await a.add('service:open'), await a.add('service:closed')] as const
+    const [openLink, closedLink] = known.map(({ coordinator }) => coordinator as FleetBreaker) as [
+      FleetBreaker,
+      FleetBreaker,
+    ]
+    known[0].trip()
+    known[1].trip()
+    known[1].reset()
+    await until(() => openLink.isFleetOpen && closedLink.epoch > 0 && !closedLink.isFleetOpen)
+    await a.state['redis'].send('FLUSHALL')
+    const b = await node(server.url, 'b')
+    const [open, closed] = [await b.add('service:open'), await b.add('service:closed')]
+    expect([open.state, closed.state]).toEqual(['closed', 'closed'])
+    await openLink.sync()
+    await closedLink.sync()
+    await until(() => open.state === 'open')
+    await until(() => (closed.coordinator as FleetBreaker).epoch === closedLink.epoch)
+    // The first opening of the new node applies to the fleet.
+    fail(closed, 2)
+    await until(() => known[1].state === 'open')
+    expect(closed.state).toBe('open')
+  })
+
   it('gets no probe permit in an epoch whose permits a Redis without data has forgotten', async () => {
     const server = await redis()
     const nodes = [await node(server.url, 'a'), await node(server.url, 'b')]

@@ -1,8 +1,8 @@
 -- Exchanges what a node and the fleet know about a breaker.
 --
--- If Redis has lost the state, the state of the node is stored. If Redis has lost it and another node has changed the breaker
--- since, that change is kept, in an epoch above all others. Once nodes had different settings, every node publishes its own,
--- because a node whose settings differed before may have the same ones now.
+-- If Redis has lost the state, the state of the node is stored, and published for nodes that have started since. If Redis has lost
+-- it and another node has changed the breaker since, that change is kept, in an epoch above all others. Once nodes had different
+-- settings, every node publishes its own, because a node whose settings differed before may have the same ones now.
 --
 -- KEYS, ARGV[1] to ARGV[3] and result: see breaker-prelude.lua
 -- ARGV[4]   settings of the node, as text
@@ -41,9 +41,9 @@ if storedEpoch < knownEpoch then
     setField('openedAt', now - age)
   else
     setField('epoch', epochAfter(knownEpoch))
-    extendExpiry()
-    publishState()
   end
+  extendExpiry()
+  publishState()
 end
 
 if storedSettings ~= settings then

@@ -197,11 +197,9 @@ export const syncBreaker: ScriptFunction = (context) => {
       breaker.setField('node', node)
       breaker.setField('epoch', knownEpoch)
       breaker.setField('openedAt', now - breaker.numberArgument(11))
-    } else {
-      breaker.setField('epoch', breaker.epochAfter(knownEpoch))
-      breaker.extendExpiry()
-      breaker.publishState()
-    }
+    } else breaker.setField('epoch', breaker.epochAfter(knownEpoch))
+    breaker.extendExpiry()
+    breaker.publishState()
   }
   if (storedSettings !== settings) {
     if (storedSettings !== undefined) breaker.setField('differed', 1)

@@ -37,7 +37,7 @@ export const SCRIPT_FUNCTIONS: ReadonlyMap<string, ScriptFunction> = new Map([
   ['eaabe9d4319215e5ab6431deee3f8b8e81a489cd', settleProbe],
   ['f2f28ca0d381920a8ae81a6c0c2e1d562c0c44e9', vote],
   ['ad9d1d9184559c19179b8a2dd00071d5ec675eba', countResults],
-  ['83307621642e91ca8bc2a22d68888ea25fcd5475', syncBreaker],
+  ['34dbeabff2074f91daaa80ce6d69e9be36f4af04', syncBreaker],
   ['d4c6d418f2f243c21b77a86d43b2c31d3f8b7f34', heartbeat],
   ['80a500686f11c8cc8e7afd5436ca07b355c986e3', countLive],
   ['f918212fcfe2969134a7cfde10cb9fec42ed0fa5', filterLive],
