@@ -135,11 +135,14 @@ export class LeaseBuffer {
     this.batch = this.nextBatch()
     const limit = Math.min(Math.max(free(this.callers), this.batch), most(this.callers))
     const owner = leaseOwners.nextId()
+    const now = replayExecutor.now()
+    const running = replayExecutor.running.withExpiredLease(now)
+    const except = running.length === 0 ? wanted.except : new Set([...(wanted.except ?? []), ...running])
     const entries = await runtime.store.deadLetters.leaseNext(
-      { ...wanted, limit },
+      { ...wanted, except, limit },
       owner,
       replayExecutor.leaseEnd(),
-      replayExecutor.now(),
+      now,
     )
     this.short = entries.length < limit
     this.fetched = entries.length

@@ -7,6 +7,7 @@ import type { Run } from '../api-types.js'
 import { toErrorDetails } from './entry.js'
 import type { ReplayFunction, RunGuarded } from './handlers.js'
 import type { PayloadCipher } from './payload-cipher.js'
+import { RunningReplays } from './running-replays.js'
 
 /** The duration of a lease, and the interval of its renewal. */
 const LEASE_MS = 5 * 60_000
@@ -62,6 +63,8 @@ const isResult = (entry: DeadLetter, expected: DeadLetter): boolean =>
 
 /** Replays leased entries: it renews the lease while the handler runs, and settles it at the end. */
 export class ReplayExecutor {
+  /** From the start of a handler until its result is recorded. */
+  readonly running = new RunningReplays()
   private readonly runtime: RuntimeContext
   private readonly run: Run
   private readonly payloadCipher: PayloadCipher
@@ -99,17 +102,42 @@ export class ReplayExecutor {
 
   /**
    * Replays an entry leased by `owner`. The lease is renewed until the result is recorded. With `releaseIfUntried` an entry
-   * that could not be attempted is released; otherwise that counts as a failure.
+   * that could not be attempted is released; otherwise that counts as a failure. An entry that is already being replayed in this
+   * process is not replayed: the new lease stays, so that no other process replays it either.
    */
   async execute(
+    leased: DeadLetter,
+    owner: string,
+    replayer: ReplayFunction,
+    releaseIfUntried: boolean,
+  ): Promise<Replayed> {
+    const { running } = this
+    const { dlqId, leasedUntil } = leased
+    if (running.has(dlqId)) return this.notReplayed(leased)
+    running.add(dlqId, leasedUntil ?? this.leaseEnd())
+    const end = () => running.delete(dlqId)
+    try {
+      const replayed = await this.executeOnce(leased, owner, replayer, releaseIfUntried)
+      return { ...replayed, record: () => replayed.record().finally(end) }
+    } catch (error) {
+      end()
+      throw error
+    }
+  }
+
+  /** The result of a replay whose handler was not called, because the entry is being replayed elsewhere. */
+  private notReplayed(entry: DeadLetter): Replayed {
+    return { record: () => this.onLeaseLost(this.payloadCipher.decryptForList(entry)) }
+  }
+
+  private async executeOnce(
     input: DeadLetter,
     owner: string,
     replayer: ReplayFunction,
     patient: boolean,
   ): Promise<Replayed> {
     const leased = await this.ensureLease(input, owner)
-    if (leased === undefined)
-      return { record: () => this.onLeaseLost(this.payloadCipher.decryptForList(input)) }
+    if (leased === undefined) return this.notReplayed(input)
     let entry: DeadLetter
     try {
       entry = this.payloadCipher.decryptEntry(leased)
@@ -232,7 +260,9 @@ export class ReplayExecutor {
     const scheduleRenewal = () => clock.setTimer(() => void renew(), RENEW_INTERVAL_MS)
     const renew = async () => {
       try {
-        const isHeld = await store.deadLetters.renew(dlqId, owner, this.leaseEnd(), this.now())
+        const leaseEnd = this.leaseEnd()
+        this.running.add(dlqId, leaseEnd)
+        const isHeld = await store.deadLetters.renew(dlqId, owner, leaseEnd, this.now())
         if (stopped) return
         if (isHeld) timer = scheduleRenewal()
         else logger.warn({ dlqId, operation: operationType }, 'a lease was lost while its handler runs')

@@ -63,6 +63,9 @@ async function replayHere(
 ): Promise<DeadLetter> {
   const { onCompleted, runtime, leaseOwners, replayExecutor, audit, payloadCipher } = parts
   const { dlqId, status: before } = found
+  // The lease of a handler that still runs can have ended, because the clock was set forward.
+  if (before !== 'completed' && replayExecutor.running.has(dlqId))
+    throw createLeasedError(runtime, dlqId, found.leasedUntil ?? replayExecutor.leaseEnd())
   const owner = leaseOwners.nextId()
   const leased = await runtime.store.deadLetters.lease(
     dlqId,

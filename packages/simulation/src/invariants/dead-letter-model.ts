@@ -111,9 +111,12 @@ export class DeadLetterModel {
     const entry = this.require(id)
     const run = { id, process, owner: entry.owner }
     const others = this.runs.get(id) ?? new Set()
-    // With a wrong clock a lease ends too early for other nodes.
-    for (const other of this.cluster.areClocksRight() ? others : [])
-      if (other.process === process || this.cluster.couldRenew(other.process))
+    // With a wrong clock a lease ends too early for other nodes, but a process knows its own handlers.
+    for (const other of others)
+      if (
+        other.process === process ||
+        (this.cluster.areClocksRight() && this.cluster.couldRenew(other.process))
+      )
         throw new Violation('lease', `${process} replays ${id} while ${other.process} replays it`)
     others.add(run)
     this.runs.set(id, others)
