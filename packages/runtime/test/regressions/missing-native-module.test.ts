@@ -8,9 +8,16 @@ import { folder } from '../holdfast/setup.js'
 
 const run = promisify(execFile)
 
-/** Makes SQLite unresolvable: both libsql and the module of Node.js. */
+/** Makes SQLite unresolvable, in threads too: both libsql and the module of Node.js. */
 const NO_SQLITE = `
-import { register } from 'node:module'
+import { register, syncBuiltinESMExports } from 'node:module'
+import threads from 'node:worker_threads'
+threads.Worker = class extends threads.Worker {
+  constructor(file, options) {
+    super(file, { ...options, execArgv: ['--import', import.meta.url] })
+  }
+}
+syncBuiltinESMExports()
 process.getBuiltinModule = () => undefined
 register('data:text/javascript,' + encodeURIComponent(\`
 export async function resolve(name, context, next) {
