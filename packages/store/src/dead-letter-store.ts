@@ -142,3 +142,21 @@ export interface DeadLetterStore {
    */
   onRequest?(listener: () => void): () => void
 }
+
+/** The methods of a queue that another thread or a server can run, except for `add`. */
+export const DEAD_LETTER_METHODS = [
+  'get',
+  'list',
+  'count',
+  'lease',
+  'leaseNext',
+  'renew',
+  'settle',
+  'complete',
+  'request',
+  'edit',
+  'isProcessed',
+  'purge',
+  'stats',
+  'rewrite',
+] as const satisfies readonly (keyof DeadLetterStore)[]

@@ -1,8 +1,9 @@
-import { type Clock, type Guard, guard, isHoldfastError, type Random } from 'holdfast'
+import type { Clock, Guard, Random } from 'holdfast'
 import { runOutsideContext, systemClock, systemRandom } from 'holdfast/internal'
 import type { DatabaseAddress } from './address.js'
+import { createDatabaseGuard } from './database-guard.js'
 import { type ClientPool, loadPostgresDriver, type PostgresClient, type PostgresDriver } from './driver.js'
-import { createNotOpenError, createUnavailableError, isStatementTimeout, sqlState } from './failure.js'
+import { createNotOpenError, createUnavailableError, sqlState } from './failure.js'
 import { createSqlTransaction, rollBack, type SqlTransaction } from './sql.js'
 import { acquireLock, BEGIN_READ, BEGIN_WRITE, beginTransaction, COMMIT } from './statements/connection.js'
 
@@ -35,9 +36,6 @@ export interface PostgresTransactionOptions<T> {
 /** How long the client waits in addition to the timeout of the server. */
 const CLIENT_GRACE_MS = 1000
 
-/** How many transactions can wait for a connection. */
-const MAX_QUEUED_WORK = 10_000
-
 /**
  * One database. Every access is a transaction, because a connection behind a pooler keeps no state between two transactions: no
  * named prepared statements, settings or session locks.
@@ -60,32 +58,8 @@ export class PostgresDatabase {
     this.address = address
     this.options = options
     const { clock = systemClock, random = systemRandom, connections } = options
-    this.guard = guard({
-      name: 'postgres',
-      clock,
-      random,
-      retry: {
-        maxAttempts: 5,
-        baseDelay: 100,
-        maxDelay: 2000,
-        jitterType: 'full',
-        jitterAmount: 0.5,
-        // Errors of this store are final, and a statement that timed out would time out again.
-        abortOn: [isStatementTimeout, (error: unknown) => isHoldfastError(error)],
-      },
-      // All concurrent transactions fail at once when the server is lost.
-      breaker: {
-        windowType: 'consecutive',
-        failureThreshold: 2 * connections + 4,
-        timeoutDuration: 500,
-        timeoutMultiplier: 2,
-        // Entries of the disk fallback should be moved within seconds after the server is back.
-        maxTimeoutDuration: 2000,
-        // The lease of a probe is longer than its timeouts, so that its outcome always counts.
-        probeLease: options.connectTimeout + options.statementTimeout + 2 * CLIENT_GRACE_MS,
-      },
-      bulkhead: { limit: connections, queue: MAX_QUEUED_WORK },
-    })
+    const probeLease = options.connectTimeout + options.statementTimeout + 2 * CLIENT_GRACE_MS
+    this.guard = createDatabaseGuard({ clock, random, connections, probeLease })
   }
 
   async open(): Promise<void> {

@@ -1,3 +1,4 @@
+import { DEAD_LETTER_METHODS } from '../dead-letter-store.js'
 import { createTables, type SqliteTables, type TableOptions } from './tables.js'
 
 /** The part of the tables that a call is for, and the name of its method. */
@@ -49,23 +50,7 @@ const METHODS: { readonly [T in TableName]: readonly (keyof SqliteTables[T])[] }
   breakers: ['save', 'load', 'delete'],
   metrics: ['save', 'load', 'expire'],
   layers: ['latest', 'history', 'append', 'expire', 'rewrite'],
-  deadLetters: [
-    'insert',
-    'get',
-    'list',
-    'count',
-    'lease',
-    'leaseNext',
-    'renew',
-    'settle',
-    'complete',
-    'request',
-    'edit',
-    'isProcessed',
-    'purge',
-    'stats',
-    'rewrite',
-  ],
+  deadLetters: ['insert', ...DEAD_LETTER_METHODS],
   values: ['get', 'set', 'delete', 'list'],
 }
 

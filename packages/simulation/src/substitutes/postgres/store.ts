@@ -1,9 +1,7 @@
-import { type Clock, type Guard, guard, isHoldfastError, type Random } from 'holdfast'
-import {
-  createUnavailableError,
-  isStatementTimeout,
-  sqlState,
-} from '../../../../store/src/postgres/failure.js'
+import { type Clock, isHoldfastError, type Random } from 'holdfast'
+import { DEAD_LETTER_METHODS } from '../../../../store/src/dead-letter-store.js'
+import { createDatabaseGuard } from '../../../../store/src/postgres/database-guard.js'
+import { createUnavailableError, sqlState } from '../../../../store/src/postgres/failure.js'
 import type { Store } from '../../../../store/src/store.js'
 import type { Link } from '../../network/link.js'
 import type { PostgresCommand, SimulatedPostgres } from './server.js'
@@ -55,6 +53,11 @@ const LISTEN_AGAIN_MS = 5000
 /** How many leases a process with fast handlers acquires or settles in one transaction. */
 const LEASE_BATCH_SIZE = 100
 
+const DEFAULT_CONNECTIONS = 4
+
+/** The lease of a probe of the breaker. */
+const PROBE_LEASE_MS = 10_000
+
 const DISPLAY_NAME = 'simulated'
 
 /** Connections that are opened when they are needed and replaced when they break. */
@@ -98,31 +101,6 @@ class ConnectionPool {
   }
 }
 
-/** The guard of `PostgresDatabase`. */
-const createDatabaseGuard = ({ clock, random, connections = 4 }: SimulatedStoreOptions): Guard =>
-  guard({
-    name: 'postgres',
-    clock,
-    random,
-    retry: {
-      maxAttempts: 5,
-      baseDelay: 100,
-      maxDelay: 2000,
-      jitterType: 'full',
-      jitterAmount: 0.5,
-      abortOn: [isStatementTimeout, (error: unknown) => isHoldfastError(error)],
-    },
-    breaker: {
-      windowType: 'consecutive',
-      failureThreshold: 2 * connections + 4,
-      timeoutDuration: 500,
-      timeoutMultiplier: 2,
-      maxTimeoutDuration: 2000,
-      probeLease: 10_000,
-    },
-    bulkhead: { limit: connections, queue: 10_000 },
-  })
-
 /**
  * Creates the store of one node on a simulated PostgreSQL. Every method is one transaction: a request that the server executes at
  * once, and a reply. A lost reply is followed by the same request, whose id tells the server that the work may be done already.
@@ -130,7 +108,8 @@ const createDatabaseGuard = ({ clock, random, connections = 4 }: SimulatedStoreO
 export function createSimulatedPostgresStore(options: SimulatedStoreOptions): Store {
   const { host, node, clock } = options
   const pool = new ConnectionPool(options)
-  const database = createDatabaseGuard(options)
+  const { random, connections = DEFAULT_CONNECTIONS } = options
+  const database = createDatabaseGuard({ clock, random, connections, probeLease: PROBE_LEASE_MS })
   const running = new Set<Promise<unknown>>()
   let commandCount = 0
   let isOpen = false
@@ -159,23 +138,6 @@ export function createSimulatedPostgresStore(options: SimulatedStoreOptions): St
     )
 
   const journal = ['append', 'list', 'expire', 'count']
-  const deadLetters = [
-    'add',
-    'get',
-    'list',
-    'count',
-    'lease',
-    'leaseNext',
-    'renew',
-    'settle',
-    'complete',
-    'request',
-    'edit',
-    'isProcessed',
-    'purge',
-    'stats',
-    'rewrite',
-  ]
 
   /** Receives notifications over its own connection, and connects again after a loss. */
   function onRequest(listener: () => void): () => void {
@@ -227,7 +189,11 @@ export function createSimulatedPostgresStore(options: SimulatedStoreOptions): St
     metrics: part('metrics', ['save', 'load', 'expire']),
     layers: part('layers', ['latest', 'history', 'append', 'expire', 'rewrite']),
     values: part('values', ['get', 'set', 'delete', 'list']),
-    deadLetters: { leaseBatch: LEASE_BATCH_SIZE, onRequest, ...part('deadLetters', deadLetters) },
+    deadLetters: {
+      leaseBatch: LEASE_BATCH_SIZE,
+      onRequest,
+      ...part('deadLetters', ['add', ...DEAD_LETTER_METHODS]),
+    },
     async open() {
       isOpen = true
     },
