@@ -96,7 +96,7 @@ export class RetryBudget {
   }
 
   /** @internal Returns a retry that was withdrawn and not made. */
-  giveBack(): void {
+  refund(): void {
     const at = this.bucketIndex()
     this.retries[at] = (this.retries[at] as number) - 1
   }
@@ -151,7 +151,7 @@ export function withdrawRetry(budget: RetryBudget): boolean {
 /** Returns a retry that was withdrawn and not made. A user's budget that throws is reported once. */
 export function returnRetry(budget: RetryBudget): void {
   try {
-    budget.giveBack()
+    budget.refund()
   } catch (error) {
     reportOnce('the retry budget', budget, error)
   }

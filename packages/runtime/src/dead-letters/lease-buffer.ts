@@ -84,7 +84,7 @@ export class LeaseBuffer {
   }
 
   /** Releases an entry that was not started. */
-  giveBack({ entry, owner }: LeasedEntry): void {
+  release({ entry, owner }: LeasedEntry): void {
     const { runtime, replays: replayExecutor } = this.options
     const settled = runtime.store.deadLetters.settle(entry.dlqId, owner, {
       status: 'pending',
@@ -107,13 +107,13 @@ export class LeaseBuffer {
   /** Releases all entries that are not started. */
   async close(): Promise<void> {
     await this.fetching?.catch(() => {})
-    this.giveBackAll()
+    this.releaseAll()
     await Promise.all(this.releasing)
   }
 
-  private giveBackAll(): void {
+  private releaseAll(): void {
     this.options.runtime.clock.clearTimer(this.timer)
-    for (const leased of this.ready) this.giveBack(leased)
+    for (const leased of this.ready) this.release(leased)
     this.ready = []
   }
 
@@ -122,7 +122,7 @@ export class LeaseBuffer {
       const leased = this.ready.shift()
       if (this.ready.length === 0) this.options.runtime.clock.clearTimer(this.timer)
       if (leased === undefined || this.options.isWanted(leased.entry)) return leased
-      this.giveBack(leased)
+      this.release(leased)
     }
   }
 
@@ -149,7 +149,7 @@ export class LeaseBuffer {
     this.fetchedAt = clock.now()
     this.ready.push(...entries.map((entry) => ({ entry, owner })))
     clock.clearTimer(this.timer)
-    if (this.ready.length > 0) this.timer = clock.setTimer(() => this.giveBackAll(), MAX_WAIT_MS)
+    if (this.ready.length > 0) this.timer = clock.setTimer(() => this.releaseAll(), MAX_WAIT_MS)
     return entries.length
   }
 

@@ -292,7 +292,7 @@ export class ReplayBatch {
     this.candidates?.remove(entry.dlqId)
     const replayer = await handlers.find(entry.operationType)
     if (replayer === undefined) {
-      this.leases.giveBack(leased)
+      this.leases.release(leased)
       return true
     }
     const replayed = await replayExecutor.execute(entry, owner, replayer, true)

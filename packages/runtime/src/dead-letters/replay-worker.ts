@@ -159,7 +159,7 @@ export class ReplayWorker {
     const { entry, owner } = leased
     try {
       const replayer = await handlers.find(entry.operationType)
-      if (replayer === undefined) return this.leases.giveBack(leased)
+      if (replayer === undefined) return this.leases.release(leased)
       const replayed = await replayExecutor.execute(entry, owner, replayer, true)
       // Set before the result is recorded, because other entries of the operation would be rejected too in the meantime.
       if (isUnavailable(replayed.error)) this.pauseOperation(entry.operationType, replayed.error)
