@@ -45,7 +45,7 @@ export interface JobGuard {
 }
 
 /**
- * Creates what connects the worker of a BullMQ queue with a guard. BullMQ keeps the jobs and retries them; the guard decides
+ * Connects the worker of a BullMQ queue to a guard. BullMQ keeps the jobs and retries them; the guard decides
  * which failures are retried.
  *
  * - A permanent failure ends the job at once, with an `UnrecoverableError`.

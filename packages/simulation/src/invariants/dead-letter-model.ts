@@ -96,7 +96,7 @@ export class DeadLetterModel {
     }
   }
 
-  /** A caller was told that its dead letter is stored. */
+  /** The store acknowledged a dead letter to its caller. */
   onAcknowledged(id: string, payload: unknown): void {
     this.acknowledgedCount++
     const entry = this.entries.get(id)

@@ -103,7 +103,7 @@ class ConnectionPool {
 
 /**
  * Creates the store of one node on a simulated PostgreSQL. Every method is one transaction: a request that the server executes at
- * once, and a reply. A lost reply is followed by the same request, whose id tells the server that the work may be done already.
+ * once, and a reply. A lost reply is followed by the same request, whose id shows the server that it may have executed the request already.
  */
 export function createSimulatedPostgresStore(options: SimulatedStoreOptions): Store {
   const { host, node, clock } = options
