@@ -1,8 +1,8 @@
 // `npm test`: everything that must hold before a change is kept.
-import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { runSteps } from './gate/steps.mjs'
-import { countTests } from './gate/vitest.mjs'
+import { countTests, failedTests } from './gate/vitest.mjs'
 import { root } from './packages.mjs'
 
 const report = join(root, '.cache/vitest.json')
@@ -25,7 +25,7 @@ const steps = [
   },
   {
     name: 'tests',
-    command: ['vitest', 'run', '--reporter=dot', '--reporter=json', `--outputFile.json=${report}`],
+    command: ['vitest', 'run', '--reporter=minimal', '--reporter=json', `--outputFile.json=${report}`],
     count: () => countTests(JSON.parse(readFileSync(report, 'utf8'))),
     after: ['build', 'redis', 'nginx and Squid'],
   },
@@ -76,6 +76,11 @@ const results = await runSteps(steps, {
 
 for (const { name, output } of results.filter(({ status }) => status === 'failed'))
   console.log(`\n--- ${name}\n${output}`)
+
+// Once more at the end, because programs that show the output of others often cut it.
+if (existsSync(report))
+  for (const text of failedTests(JSON.parse(readFileSync(report, 'utf8')), root))
+    console.log(`\nFAILED ${text}`)
 
 const sum = (/** @type {'passed' | 'failed' | 'skipped'} */ key) =>
   results.reduce((total, result) => total + result[key], 0)

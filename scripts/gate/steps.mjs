@@ -22,7 +22,7 @@ import { SupervisedProcess } from '../servers/supervise.mjs'
  */
 export async function runSteps(
   steps,
-  { parallel = 2, limit = 1_500_000, env = {}, onResult, onOutput } = {},
+  { parallel = 2, limit = 2_700_000, env = {}, onResult, onOutput } = {},
 ) {
   /** @type {Map<string, Result>} */
   const done = new Map()

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { runSteps, type Step } from '../gate/steps.mjs'
-import { countTests } from '../gate/vitest.mjs'
+import { countTests, failedTests } from '../gate/vitest.mjs'
 
 const node = (code: string) => [process.execPath, '-e', code]
 const pass = node('')
@@ -35,18 +35,15 @@ describe('steps', () => {
   })
 
   test('that are killed, hang or cannot be started have failed', async () => {
-    const results = await run(
-      [
-        { name: 'killed', command: node('process.kill(process.pid, "SIGKILL")') },
-        { name: 'hangs', command: node('setInterval(() => {}, 1000)') },
-        { name: 'absent', command: ['no-such-program'] },
-      ],
-      1_000,
-    )
+    const results = await run([
+      { name: 'killed', command: node('process.kill(process.pid, "SIGKILL")') },
+      { name: 'absent', command: ['no-such-program'] },
+    ])
+    const late = await run([{ name: 'hangs', command: node('setInterval(() => {}, 1000)') }], 1_000)
     expect(results.get('killed')?.output).toContain('was ended by SIGKILL')
-    expect(results.get('hangs')?.output).toContain('took longer than 1 s')
+    expect(late.get('hangs')?.output).toContain('took longer than 1 s')
     expect(results.get('absent')?.output).toContain('could not be started')
-    expect([...results.values()].map(({ failed }) => failed)).toEqual([1, 1, 1])
+    expect([...results.values(), ...late.values()].map(({ failed }) => failed)).toEqual([1, 1, 1])
   })
 
   test('that wrote no results have failed, whatever their exit code', async () => {
@@ -94,4 +91,23 @@ test('tests are counted, and a file that cannot be loaded is a failure', () => {
     skipped: 2,
     note: '7 tests, 1 doc example(s) only type-checked',
   })
+})
+
+test('failed tests are listed with their file, name and error', () => {
+  const file = { name: '/project/test/a.test.ts', status: 'failed' }
+  const failed = {
+    status: 'failed',
+    fullName: 'a > b',
+    failureMessages: ['AssertionError: 1 is not 2\n    at x'],
+  }
+  const report = {
+    testResults: [
+      { ...file, assertionResults: [failed, { status: 'passed', fullName: 'c' }] },
+      { ...file, name: '/project/test/b.test.ts', message: 'SyntaxError', assertionResults: [] },
+    ],
+  }
+  expect(failedTests(report, '/project')).toEqual([
+    'test/a.test.ts > a > b: AssertionError: 1 is not 2\n    at x',
+    'test/b.test.ts: SyntaxError',
+  ])
 })
