@@ -14,7 +14,10 @@ export interface DeadLetterFilter extends PageOptions, TimeRange {
 /** Selects dead letters for a change or a count, without a page. */
 export type DeadLetterSelector = Omit<DeadLetterFilter, keyof PageOptions>
 
-/** The result of adding an entry. */
+/**
+ * The result of adding an entry. A store that lost the response to an insert may send it again and find the entry of the first
+ * send. The entry of a duplicate then has the id of the added one.
+ */
 export type Added =
   | { result: 'added'; entry: DeadLetter }
   /** An entry with this idempotency key and the same payload exists already. */

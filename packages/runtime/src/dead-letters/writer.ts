@@ -143,17 +143,13 @@ export class DeadLetterWriter {
       ...entry,
       originalPayload: this.payloadCipher.keyRing.encrypt(payload, id),
     })
-    switch (added.result) {
-      case 'added':
-        this.emitCreated(entry)
-        await this.capacityMonitor.onChanged(1)
-        return entry
-      case 'known':
-      case 'conflict':
-        return this.requireSameEntry(added.entry, operation, payload)
-      case 'full':
-        throw this.capacityMonitor.onStoreFull()
-    }
+    if (added.result === 'full') throw this.capacityMonitor.onStoreFull()
+    // The id is new, so an existing entry with it is from this call: its insert was sent twice, because the first response was lost.
+    const isCreated = added.result === 'added' || added.entry.dlqId === id
+    if (!isCreated) return this.requireSameEntry(added.entry, operation, payload)
+    this.emitCreated(entry)
+    await this.capacityMonitor.onChanged(1)
+    return entry
   }
 
   /**
