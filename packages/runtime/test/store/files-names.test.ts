@@ -1,10 +1,10 @@
 import { existsSync, readdirSync } from 'node:fs'
-import type { FileHandle } from 'node:fs/promises'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { deadLetterCodec } from '../../../records/src/dead-letter.js'
 import { Disk } from '../../../store/src/files/disk.js'
+import type { OpenFile } from '../../../store/src/files/file-system.js'
 import { filesStore } from '../../../store/src/files/index.js'
 import { at, letter } from '../../../store/test/contract/records.js'
 import { tempFolder } from '../../../store/test/place.js'
@@ -39,7 +39,7 @@ class CaseInsensitiveDisk extends Disk {
   override read(path: string) {
     return super.read(this.at(path))
   }
-  override open(path: string): Promise<FileHandle | undefined> {
+  override open(path: string): Promise<OpenFile | undefined> {
     return super.open(this.at(path))
   }
   override remove(path: string) {

@@ -1,4 +1,3 @@
-import { appendFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Disk } from './disk.js'
 import { fileSource, readForward } from './lines.js'
@@ -60,7 +59,7 @@ export class ChangeLog {
   async append(changed: readonly ChangedFile[]): Promise<void> {
     const lines = changed.map((each) => `${JSON.stringify(each)}\n`).join('')
     this.disk.verifyLock()
-    await appendFile(this.path, lines, { mode: 0o600 })
+    await this.disk.fs.appendFile(this.path, lines, { mode: 0o600 })
     this.offset += Buffer.byteLength(lines)
     if (this.offset > this.maxBytes) await this.startNewLog()
   }
@@ -81,7 +80,7 @@ export class ChangeLog {
     const old = this.path
     this.number++
     this.offset = 0
-    await appendFile(this.path, '', { mode: 0o600 })
+    await this.disk.fs.appendFile(this.path, '', { mode: 0o600 })
     await this.disk.remove(old)
   }
 }

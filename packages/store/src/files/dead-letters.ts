@@ -5,9 +5,8 @@ import { toQuery } from '../dead-letter-index.js'
 import { isLeased, viewAt, withLease, withPayloads } from '../dead-letter-rules.js'
 import type { Added, DeadLetterSelector, DeadLetterStore } from '../dead-letter-store.js'
 import type { SortPosition } from '../sorted-list.js'
-import { createUnavailableError, type Disk } from './disk.js'
+import { createUnavailableError, type Disk, type FileLock } from './disk.js'
 import { EntryFiles, type FileEntry } from './entry-files.js'
-import type { FairFileLock } from './lock.js'
 import { SerialQueue } from './serial-queue.js'
 import { WriteTransaction } from './write-transaction.js'
 
@@ -18,7 +17,7 @@ export class FilesDeadLetters implements DeadLetterStore {
   private readonly entries: EntryFiles
   private readonly queue: SerialQueue<TransactionWork, unknown>
   private readonly disk: Disk
-  private readonly lock: FairFileLock
+  private readonly lock: FileLock
   private readonly root: string
   private readonly entryChanges = createEntryChanges((id, decide) => this.change(id, decide))
   readonly lease = this.entryChanges.lease
@@ -28,7 +27,7 @@ export class FilesDeadLetters implements DeadLetterStore {
   readonly request = this.entryChanges.request
   readonly edit = this.entryChanges.edit
 
-  constructor(disk: Disk, lock: FairFileLock, root: string, warn: (line: string) => void) {
+  constructor(disk: Disk, lock: FileLock, root: string, warn: (line: string) => void) {
     this.disk = disk
     this.lock = lock
     this.root = root

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, truncate } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { HoldfastError, isHoldfastError } from 'holdfast'
+import { type FileSystem, type OpenFile, systemFileSystem } from './file-system.js'
 
 const FILE_MODE = 0o600
 const FOLDER_MODE = 0o700
@@ -64,8 +64,29 @@ export interface FileStamp {
   mtime: number
 }
 
+/** A lock for all processes that use a folder. */
+export interface FileLock {
+  /** Runs the work while no other work runs under this lock, in this or another process. */
+  runExclusive<T>(work: () => Promise<T>): Promise<T>
+  /** @throws STORE_UNAVAILABLE if another process took over the lock from the running work */
+  verify(): void
+  /** Waits for running work and rejects new work. */
+  close(): Promise<void>
+}
+
 /** All disk operations of the store. Data is durable when the promise of the write resolves. */
 export class Disk {
+  readonly fs: FileSystem
+
+  constructor(fs: FileSystem = systemFileSystem) {
+    this.fs = fs
+  }
+
+  /** Replaces the lock files. Undefined, except on a simulated disk, which has no other processes. */
+  createLock(_path: string): FileLock | undefined {
+    return undefined
+  }
+
   /** This disk for work under a lock: each change first verifies that the lock was not taken over by another process. */
   fencedBy(lock: { verify(): void }): this {
     return new Proxy(this, {
@@ -78,7 +99,7 @@ export class Disk {
 
   /** Creates folders one by one: a recursive `mkdir` reports a read-only file system as a missing folder. */
   async makeFolder(path: string): Promise<void> {
-    const make = () => mkdir(path, { mode: FOLDER_MODE })
+    const make = () => this.fs.mkdir(path, { mode: FOLDER_MODE })
     try {
       await make().catch(async (error: unknown) => {
         if (systemErrorCode(error) !== 'ENOENT' || dirname(path) === path) throw error
@@ -96,7 +117,7 @@ export class Disk {
   async replace(path: string, content: string | Uint8Array): Promise<void> {
     const unfinished = join(dirname(path), UNFINISHED_PREFIX + randomUUID())
     try {
-      const file = await open(unfinished, 'wx', FILE_MODE)
+      const file = await this.fs.open(unfinished, 'wx', FILE_MODE)
       try {
         await this.write(file, content)
         await file.sync()
@@ -104,16 +125,16 @@ export class Disk {
         await file.close()
       }
       this.verifyLock()
-      await rename(unfinished, path)
+      await this.fs.rename(unfinished, path)
     } catch (error) {
-      await rm(unfinished, { force: true }).catch(() => {})
+      await this.fs.rm(unfinished, { force: true }).catch(() => {})
       throw error
     }
   }
 
   /** Appends complete lines to a file. The caller holds the lock of the file. A failed write is undone. */
   async append(path: string, lines: string): Promise<void> {
-    const file = await open(path, 'a+', FILE_MODE)
+    const file = await this.fs.open(path, 'a+', FILE_MODE)
     let size = 0
     try {
       size = (await file.stat()).size
@@ -133,12 +154,12 @@ export class Disk {
 
   private async undoAppend(path: string, size: number): Promise<void> {
     this.verifyLock()
-    await truncate(path, size)
+    await this.fs.truncate(path, size)
   }
 
   /** Overwrites a file from an offset on, and truncates it after the new text. */
   async overwrite(path: string, offset: number, text: string): Promise<void> {
-    const file = await open(path, 'r+', FILE_MODE)
+    const file = await this.fs.open(path, 'r+', FILE_MODE)
     try {
       const bytes = Buffer.from(text)
       await this.write(file, bytes, offset)
@@ -150,7 +171,7 @@ export class Disk {
     }
   }
 
-  protected async write(file: FileHandle, content: string | Uint8Array, offset?: number): Promise<void> {
+  protected async write(file: OpenFile, content: string | Uint8Array, offset?: number): Promise<void> {
     const bytes = typeof content === 'string' ? Buffer.from(content) : content
     for (let done = 0; done < bytes.length; ) {
       const position = offset === undefined ? null : offset + done
@@ -162,7 +183,7 @@ export class Disk {
   async syncFolder(path: string): Promise<void> {
     // Windows cannot open folders, and names of files are durable without it.
     if (process.platform === 'win32') return
-    const folder = await open(path, 'r')
+    const folder = await this.fs.open(path, 'r')
     try {
       await folder.sync()
     } finally {
@@ -171,35 +192,39 @@ export class Disk {
   }
 
   read(path: string): Promise<Buffer | undefined> {
-    return undefinedIfMissing(readFile(path))
+    return undefinedIfMissing(this.fs.readFile(path))
   }
 
   /** Opens a file to read parts of it. */
-  open(path: string): Promise<FileHandle | undefined> {
-    return undefinedIfMissing(open(path, 'r'))
+  open(path: string): Promise<OpenFile | undefined> {
+    return undefinedIfMissing(this.fs.open(path, 'r'))
   }
 
   async remove(path: string): Promise<void> {
     this.verifyLock()
-    await rm(path, { force: true })
+    await this.fs.rm(path, { force: true })
   }
 
   async move(from: string, to: string): Promise<void> {
     this.verifyLock()
-    await undefinedIfMissing(rename(from, to))
+    await undefinedIfMissing(this.fs.rename(from, to))
   }
 
   async fileNames(folder: string): Promise<string[]> {
-    return (await undefinedIfMissing(readdir(folder))) ?? []
+    return (await this.list(folder)).map(({ name }) => name)
   }
 
   async folderNames(path: string): Promise<string[]> {
-    const entries = (await undefinedIfMissing(readdir(path, { withFileTypes: true }))) ?? []
+    const entries = await this.list(path)
     return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
   }
 
+  private async list(folder: string) {
+    return (await undefinedIfMissing(this.fs.readdir(folder, { withFileTypes: true }))) ?? []
+  }
+
   async stamp(path: string): Promise<FileStamp | undefined> {
-    const found = await undefinedIfMissing(stat(path))
+    const found = await undefinedIfMissing(this.fs.stat(path))
     return found && { ino: found.ino, createdAt: found.birthtimeMs, size: found.size, mtime: found.mtimeMs }
   }
 

@@ -1,4 +1,3 @@
-import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   auditCodec,
@@ -12,7 +11,7 @@ import { auditFilter, breakerEventFilter, errorFilter, eventFilter, sessionFilte
 import type { Store } from '../store.js'
 import { FilesBreakers } from './breakers.js'
 import { FilesDeadLetters } from './dead-letters.js'
-import { createUnavailableError, Disk } from './disk.js'
+import { createUnavailableError, Disk, type FileLock } from './disk.js'
 import { FilesJournal, FilesSessions } from './journal.js'
 import { JsonFile } from './json-file.js'
 import { FilesLayers } from './layers.js'
@@ -32,10 +31,11 @@ export interface FilesStoreOptions {
 /** Creates a store in a folder of readable files, for any number of processes. The folder is created by `open`. */
 export function filesStore(dir: string, options: FilesStoreOptions = {}): Store {
   const { disk = new Disk(), warn = (line) => console.error(`holdfast: ${line}`) } = options
-  const locks = new Map<string, FairFileLock>()
+  const locks = new Map<string, FileLock>()
   /** A lock, and a disk whose writes are fenced by it. */
-  const locked = (name: string): [disk: Disk, lock: FairFileLock] => {
-    const lock = new FairFileLock(join(dir, '.locks', name))
+  const locked = (name: string): [disk: Disk, lock: FileLock] => {
+    const path = join(dir, '.locks', name)
+    const lock = disk.createLock(path) ?? new FairFileLock(path)
     locks.set(name, lock)
     return [disk.fencedBy(lock), lock]
   }
@@ -107,7 +107,7 @@ export function filesStore(dir: string, options: FilesStoreOptions = {}): Store 
       await Promise.all([...locks.values()].map((each) => each.close()))
     },
     async freeSpace() {
-      const { bavail, bsize } = await statfs(dir)
+      const { bavail, bsize } = await disk.fs.statfs(dir)
       return bavail * bsize
     },
   }

@@ -1,9 +1,8 @@
 import type { RetrySession } from '@holdfast/records'
 import type { Journal, Page, SessionFilter, SessionJournal } from '../journals.js'
 import { dayOf } from './day-files.js'
-import { createUnavailableError, type Disk } from './disk.js'
+import { createUnavailableError, type Disk, type FileLock } from './disk.js'
 import { LineLog, type LinePosition } from './line-log.js'
-import type { FairFileLock } from './lock.js'
 import { decodeLine, type JournalLayout, listPage, parseTime, type TimeRangeFilter } from './pages.js'
 import { SerialQueue } from './serial-queue.js'
 
@@ -20,10 +19,10 @@ export class FilesJournal<T, F extends TimeRangeFilter> implements Journal<T, F>
   private readonly queue: SerialQueue<readonly PendingLine[], void>
   private compressing: Promise<unknown> = Promise.resolve()
   private readonly disk: Disk
-  private readonly lock: FairFileLock
+  private readonly lock: FileLock
   protected readonly layout: JournalLayout<T, F>
 
-  constructor(disk: Disk, lock: FairFileLock, layout: JournalLayout<T, F>) {
+  constructor(disk: Disk, lock: FileLock, layout: JournalLayout<T, F>) {
     this.disk = disk
     this.lock = lock
     this.layout = layout

@@ -1,6 +1,5 @@
 import { dirname } from 'node:path'
-import { createUnavailableError, type Disk, parseJson } from './disk.js'
-import type { FairFileLock } from './lock.js'
+import { createUnavailableError, type Disk, type FileLock, parseJson } from './disk.js'
 import { SerialQueue } from './serial-queue.js'
 
 type TableChange = (table: Map<string, unknown>) => void
@@ -11,7 +10,7 @@ export class JsonFile {
   private readonly disk: Disk
   private readonly path: string
 
-  constructor(disk: Disk, lock: FairFileLock, path: string) {
+  constructor(disk: Disk, lock: FileLock, path: string) {
     this.disk = disk
     this.path = path
     this.queue = new SerialQueue((changes) =>

@@ -1,17 +1,16 @@
 import { join } from 'node:path'
 import type { LayerStore, LayerVersion } from '../store.js'
-import { createUnavailableError, type Disk, parseJson } from './disk.js'
-import type { FairFileLock } from './lock.js'
+import { createUnavailableError, type Disk, type FileLock, parseJson } from './disk.js'
 
 const versionFileName = (version: number) => `${String(version).padStart(8, '0')}.json`
 
 /** Versions of the live changes, one file each. */
 export class FilesLayers implements LayerStore {
   private readonly disk: Disk
-  private readonly lock: FairFileLock
+  private readonly lock: FileLock
   private readonly folder: string
 
-  constructor(disk: Disk, lock: FairFileLock, folder: string) {
+  constructor(disk: Disk, lock: FileLock, folder: string) {
     this.disk = disk
     this.lock = lock
     this.folder = folder

@@ -1,4 +1,4 @@
-import type { FileHandle } from 'node:fs/promises'
+import type { OpenFile } from './file-system.js'
 
 /** A source of lines: a file, or the content of a compressed file. */
 export interface LineSource {
@@ -24,7 +24,7 @@ export const bufferSource = (content: Buffer): LineSource => ({
   close: async () => {},
 })
 
-export const fileSource = (file: FileHandle, size: number): LineSource => ({
+export const fileSource = (file: OpenFile, size: number): LineSource => ({
   size,
   async read(offset, length) {
     const buffer = Buffer.allocUnsafe(length)

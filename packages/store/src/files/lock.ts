@@ -1,11 +1,12 @@
 import { HoldfastError } from 'holdfast'
+import type { FileLock } from './disk.js'
 import { ProcessLock } from './process-lock.js'
 
 /**
  * A lock between processes that is fair: a process acquires `fairnessLock` before it waits for `lock`. A busy process that
  * returns at once finds `fairnessLock` held by a waiting process, and has to queue behind it.
  */
-export class FairFileLock {
+export class FairFileLock implements FileLock {
   private queue: Promise<unknown> = Promise.resolve()
   private isClosed = false
   private readonly fairnessLock: ProcessLock

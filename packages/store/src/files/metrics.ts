@@ -2,9 +2,8 @@ import { compareRows } from '../ordering.js'
 import { parseOrUndefined } from '../readable-rows.js'
 import type { MetricsRow, MetricsStore } from '../store.js'
 import { type DayFile, DayFiles, dayAfter, dayOf } from './day-files.js'
-import { createUnavailableError, type Disk } from './disk.js'
+import { createUnavailableError, type Disk, type FileLock } from './disk.js'
 import { readForward } from './lines.js'
-import type { FairFileLock } from './lock.js'
 import { SerialQueue } from './serial-queue.js'
 
 /** After this many appended lines a file is rewritten with the last version of each row. */
@@ -16,10 +15,10 @@ export class FilesMetrics implements MetricsStore {
   private readonly queue: SerialQueue<readonly MetricsRow[], void>
   private readonly appendedLines = new Map<string, number>()
   private readonly disk: Disk
-  private readonly lock: FairFileLock
+  private readonly lock: FileLock
   private readonly folder: string
 
-  constructor(disk: Disk, lock: FairFileLock, folder: string) {
+  constructor(disk: Disk, lock: FileLock, folder: string) {
     this.disk = disk
     this.lock = lock
     this.folder = folder
