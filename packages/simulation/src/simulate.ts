@@ -1,10 +1,11 @@
-import { Cluster } from './cluster/cluster.js'
+import { Cluster, type NodeDisk } from './cluster/cluster.js'
 import { FaultInjector } from './cluster/inject.js'
 import type { SimulatedNode } from './cluster/simulated-node.js'
 import { Upstreams } from './cluster/upstreams.js'
 import { runInMacrotask } from './engine/microtasks.js'
 import { Scheduler } from './engine/scheduler.js'
 import { Choices } from './engine/seeded-random.js'
+import { START_WALL_MS } from './engine/virtual-clock.js'
 import { BreakerModel } from './invariants/breaker-model.js'
 import { DeadLetterModel } from './invariants/dead-letter-model.js'
 import { Violation } from './invariants/violation.js'
@@ -62,15 +63,17 @@ export async function simulate(scenario: Scenario, { record = false } = {}): Pro
   const workload = new Workload({
     scheduler,
     upstreams,
-    deadLetters,
+    queueOf: (process) => cluster.disks.get(nodeOf(process.name))?.model ?? deadLetters,
     trace: addTrace,
     check,
   })
-  const cluster = new Cluster(scheduler, choices, scenario.nodes, {
+  const cluster = new Cluster(scheduler, choices, scenario, {
     onStarted: (process, runtime) => {
       addTrace(process.name, 'started')
       workload.onStarted(process, runtime)
       breakers.onStarted(process, runtime)
+      const nodeDisk = cluster.disks.get(nodeOf(process.name))
+      if (nodeDisk !== undefined) check(() => nodeDisk.model.checkAll())
     },
     onStartFailed: (process, error) => addTrace(process.name, `did not start: ${String(error)}`),
     onKilled: (process) => {
@@ -81,6 +84,11 @@ export async function simulate(scenario: Scenario, { record = false } = {}): Pro
       addTrace('store', `${process} ${part}.${method}`)
       if (part === 'deadLetters') check(() => deadLetters.onExecuted(process, method, args, result))
     },
+    onDiskUsed: (process, method, checkUse) => {
+      addTrace('disk', `${process} deadLetters.${method}`)
+      check(checkUse)
+    },
+    onDiskWarning: (process, line) => addTrace('disk', `${process} ${line}`),
   })
   const injector = new FaultInjector(scheduler, cluster, upstreams, (text) => addTrace('fault', text))
 
@@ -111,6 +119,10 @@ export async function simulate(scenario: Scenario, { record = false } = {}): Pro
     )
     deadLetters.checkAll((id) => cluster.readEntry(id))
     deadLetters.checkServed(CALLS_END_MS - SERVED_WITHIN_MS)
+    for (const { model } of cluster.disks.values()) {
+      model.checkAll()
+      model.checkServed(START_WALL_MS + CALLS_END_MS - SERVED_WITHIN_MS)
+    }
     breakers.checkConverged(cluster.nodes)
     workload.checkCounters(cluster.nodes)
   } catch (error) {
@@ -136,6 +148,23 @@ export async function simulate(scenario: Scenario, { record = false } = {}): Pro
       leases: deadLetters.leaseCount,
       entries: deadLetters.entries.size,
       probes: breakers.probeCount,
+      ...sumDisks([...cluster.disks.values()]),
     },
+  }
+}
+
+/** The node of a process: `n1` of `n1.3`. */
+const nodeOf = (process: string): string => process.slice(0, process.indexOf('.'))
+
+/** What happened on all disks. */
+const sumDisks = (disks: readonly NodeDisk[]): Record<string, number> => {
+  const sum = (count: (model: NodeDisk['model']) => number) =>
+    disks.reduce((total, { model }) => total + count(model), 0)
+  return {
+    diskAcknowledged: sum((model) => model.acknowledgedCount),
+    diskCompleted: sum((model) => model.completedCount),
+    diskLeases: sum((model) => model.leaseCount),
+    diskWarnings: sum((model) => model.warningCount),
+    excused: sum((model) => model.excusedCount),
   }
 }

@@ -27,11 +27,17 @@ const UNLIMITED_MS = 2_700_000
 /** A handler of a replay that ends before its deadline in most cases. */
 const DEFAULT_ATTEMPT: PlannedAttempt = { ms: 50, fails: false }
 
+/** The dead letters of a store, as the workload uses them. */
+export type QueueModel = Pick<DeadLetterModel, 'onAcknowledged' | 'onHandlerStarted' | 'onHandlerEnded'> & {
+  readonly entries: ReadonlyMap<string, unknown>
+}
+
 /** What the workload needs of the simulation. */
 export interface WorkloadParts {
   readonly scheduler: Scheduler
   readonly upstreams: Upstreams
-  readonly deadLetters: DeadLetterModel
+  /** The dead letters of the store of a process. */
+  queueOf(process: Process): QueueModel
   trace(subject: string, text: string): void
   /** Runs a check, and ends the simulation if it finds a violation. */
   check(fn: () => void): void
@@ -110,7 +116,7 @@ export class Workload {
     number: number,
   ): Promise<unknown> {
     const { deadLetters, breakers } = runtime
-    const id = this.pickEntry(call.target)
+    const id = this.pickEntry(process, call.target)
     const by = { by: process.name }
     switch (call.action) {
       case 'run':
@@ -124,7 +130,7 @@ export class Workload {
           error: new Error('down'),
         }
         const { dlqId } = await deadLetters.enqueue(input)
-        return this.parts.check(() => this.parts.deadLetters.onAcknowledged(dlqId, payload))
+        return this.checkAlive(process, () => this.parts.queueOf(process).onAcknowledged(dlqId, payload))
       }
       case 'replay':
         if (id === undefined) return undefined
@@ -159,8 +165,8 @@ export class Workload {
     } catch (error) {
       this.counts.failed++
       const id = runtime.deadLetters.capturedIdOf(payload)
-      this.parts.check(() => {
-        if (id !== undefined) this.parts.deadLetters.onAcknowledged(id, payload)
+      this.checkAlive(process, () => {
+        if (id !== undefined) this.parts.queueOf(process).onAcknowledged(id, payload)
         else if (
           !this.records.get(process)?.itemsNotStored.has(itemId) &&
           !isHoldfastError(error, 'CANCELLED')
@@ -181,19 +187,25 @@ export class Workload {
     id: string,
     signal: AbortSignal,
   ): Promise<string> {
-    const { upstreams, deadLetters, check, trace } = this.parts
+    const { upstreams, trace } = this.parts
+    const queue = this.parts.queueOf(process)
     this.counts.handlers++
     trace(process.name, `handler ${id}`)
-    let run: ReturnType<DeadLetterModel['onHandlerStarted']> | undefined
-    check(() => {
-      run = deadLetters.onHandlerStarted(id, process.name)
+    let run: ReturnType<QueueModel['onHandlerStarted']> | undefined
+    this.checkAlive(process, () => {
+      run = queue.onHandlerStarted(id, process.name)
     })
     const attempt = this.handlerAttempts.get(operation) ?? DEFAULT_ATTEMPT
     this.handlerAttempts.delete(operation)
     return upstreams.attempt(process.clock, operation, attempt, signal, (failed) => {
-      if (run !== undefined) deadLetters.onHandlerEnded(run, failed)
+      if (run !== undefined && process.isAlive) queue.onHandlerEnded(run, failed)
       if (!failed) this.countSuccess(process)
     })
+  }
+
+  /** Runs a check, unless the process has died: its code that still runs has no meaning. */
+  private checkAlive(process: Process, fn: () => void): void {
+    if (process.isAlive) this.parts.check(fn)
   }
 
   private countSuccess(process: Process): void {
@@ -224,8 +236,8 @@ export class Workload {
     }
   }
 
-  private pickEntry(target: number): string | undefined {
-    const ids = [...this.parts.deadLetters.entries.keys()]
+  private pickEntry(process: Process, target: number): string | undefined {
+    const ids = [...this.parts.queueOf(process).entries.keys()]
     return ids[Math.floor(target * ids.length)]
   }
 }

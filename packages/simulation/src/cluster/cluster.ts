@@ -1,5 +1,10 @@
 import type { DeadLetter } from '@holdfast/records'
 import type { Holdfast } from '@holdfast/runtime'
+import type { Store } from '@holdfast/store'
+import { DiskQueueModel } from '../disk/disk-queue-model.js'
+import { createDiskStore } from '../disk/disk-store.js'
+import { createProcessFileSystem } from '../disk/process-file-system.js'
+import { SimulatedDisk } from '../disk/simulated-disk.js'
 import type { Scheduler } from '../engine/scheduler.js'
 import type { Choices } from '../engine/seeded-random.js'
 import { START_WALL_MS } from '../engine/virtual-clock.js'
@@ -19,6 +24,19 @@ import { type Process, type ProcessPorts, SimulatedNode } from './simulated-node
 /** The lease of a dead letter, with a margin for delays. */
 const LEASE_MS = 300_000 + 20_000
 
+/** A disk with the store of a node, and its promises. */
+export interface NodeDisk {
+  readonly disk: SimulatedDisk
+  readonly model: DiskQueueModel
+}
+
+/** The nodes of a cluster. */
+export interface ClusterLayout {
+  readonly nodes: number
+  /** The nodes that have a store of their own on a disk. The others share PostgreSQL. */
+  readonly diskNodes: readonly number[]
+}
+
 /** What happens in a cluster. */
 export interface ClusterObserver {
   onStarted(process: Process, runtime: Holdfast): void
@@ -32,6 +50,10 @@ export interface ClusterObserver {
     args: readonly unknown[],
     result: unknown,
   ): void
+  /** A process used its store on a disk. `check` throws if a promise was not kept. */
+  onDiskUsed(process: string, method: string, check: () => void): void
+  /** The store on a disk reports damage. */
+  onDiskWarning(process: string, line: string): void
 }
 
 /** Nodes, servers and the network between them. */
@@ -40,6 +62,8 @@ export class Cluster {
   readonly network: Network
   readonly postgres = createSimulatedPostgres()
   readonly redis = createSimulatedRedis()
+  /** The disks of the nodes that have one, by the name of the node. */
+  readonly disks = new Map<string, NodeDisk>()
   private readonly redisHost = createRedisHost(this.redis, () => this.now())
   private readonly executedIds = new Set<string>()
   private readonly scheduler: Scheduler
@@ -50,12 +74,16 @@ export class Cluster {
   private clockTroubleAt = Number.NEGATIVE_INFINITY
   private activeClockTroubles = 0
 
-  constructor(scheduler: Scheduler, choices: Choices, size: number, observer: ClusterObserver) {
+  constructor(scheduler: Scheduler, choices: Choices, layout: ClusterLayout, observer: ClusterObserver) {
     this.scheduler = scheduler
     this.observer = observer
     this.network = new Network(scheduler, choices.fork())
+    for (const at of layout.diskNodes) {
+      const disk = new SimulatedDisk(scheduler, choices.fork())
+      this.disks.set(`n${at}`, { disk, model: new DiskQueueModel(disk) })
+    }
     this.nodes = Array.from(
-      { length: size },
+      { length: layout.nodes },
       (_, at) =>
         new SimulatedNode(`n${at}`, scheduler, choices.fork(), {
           connect: (process) => this.connect(`n${at}`, process),
@@ -85,7 +113,15 @@ export class Cluster {
     const { process } = node
     if (process === undefined) return
     node.kill()
+    this.disks.get(node.name)?.model.onProcessEnded()
     this.observer.onKilled(process)
+  }
+
+  /** The machine of a node loses its power: its process dies, and its disk loses everything that was not flushed. */
+  losePower(node: SimulatedNode): void {
+    this.kill(node)
+    const { disk, model } = this.disks.get(node.name) ?? {}
+    if (disk !== undefined) model?.onPowerLost(disk.losePower())
   }
 
   /** A fault begins that keeps a node from its store. */
@@ -121,15 +157,9 @@ export class Cluster {
   }
 
   private connect(node: string, process: Process): ProcessPorts {
-    const { clock, random, name } = process
-    const now = () => this.now()
-    const store = createSimulatedPostgresStore({
-      host: { postgres: this.observed(name), now },
-      node: name,
-      clock,
-      random,
-      connect: () => this.link(node, 'store', process),
-    })
+    const { clock } = process
+    const nodeDisk = this.disks.get(node)
+    const store = nodeDisk === undefined ? this.remoteStore(node, process) : this.diskStore(nodeDisk, process)
     return {
       config: createNodeConfig(node, 'redis://redis:6379'),
       openStore: async () => {
@@ -142,6 +172,36 @@ export class Cluster {
         connect: () => this.link(node, 'redis', process),
       }),
     }
+  }
+
+  private remoteStore(node: string, process: Process): Store {
+    const { clock, random, name } = process
+    return createSimulatedPostgresStore({
+      host: { postgres: this.observed(name), now: () => this.now() },
+      node: name,
+      clock,
+      random,
+      connect: () => this.link(node, 'store', process),
+    })
+  }
+
+  private diskStore({ disk, model }: NodeDisk, process: Process): Store {
+    const fs = createProcessFileSystem(disk)
+    const { name } = process
+    process.onKilled.push(() => fs.kill())
+    return createDiskStore(fs, {
+      onCalled: (method, args) => {
+        if (process.isAlive) model.onCalled(method, args)
+      },
+      onResolved: (method, args, result) => {
+        if (process.isAlive)
+          this.observer.onDiskUsed(name, method, () => model.onResolved(name, method, args, result))
+      },
+      onWarning: (line) => {
+        model.warningCount++
+        this.observer.onDiskWarning(name, line)
+      },
+    })
   }
 
   /** The server, as the requests of a process reach it. A repeated request that was executed before is not reported again. */

@@ -33,6 +33,21 @@ export class FaultInjector {
       }
       case 'restart':
         return this.restart(this.node(fault.node), fault.downMs)
+      case 'power_failure':
+        return this.losePower(this.node(fault.node), fault.downMs)
+      case 'lying_disk': {
+        const node = this.node(fault.node)
+        const { disk } = cluster.disks.get(node.name) ?? {}
+        if (disk !== undefined) disk.isLying = true
+        scheduler.schedule(fault.ms, () => this.losePower(node, fault.downMs))
+        return
+      }
+      case 'disk_fault': {
+        const { disk } = cluster.disks.get(this.node(fault.node).name) ?? {}
+        disk?.beginFault(fault.fault)
+        scheduler.schedule(fault.ms, () => disk?.endFault(fault.fault))
+        return
+      }
       case 'partition':
         return this.during(fault.ms, [this.node(fault.node)], fault.server, (node, isOn) => {
           if (isOn) network.partition(node, fault.server)
@@ -89,6 +104,11 @@ export class FaultInjector {
 
   private node(at: number): SimulatedNode {
     return this.cluster.nodes[at % this.cluster.nodes.length] as SimulatedNode
+  }
+
+  private losePower(node: SimulatedNode, downMs: number): void {
+    this.cluster.losePower(node)
+    node.startLater(downMs)
   }
 
   /** Closes the runtime of a node, and starts a new process. */

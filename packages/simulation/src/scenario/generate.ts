@@ -12,6 +12,8 @@ import {
 
 const MIN_CALLS = 2000
 const MIN_FAULTS = 50
+/** How many faults of disks a scenario with disks has in addition. */
+const MIN_DISK_FAULTS = 8
 
 /** Creates the scenario of a seed. */
 export function generateScenario(seed: number): Scenario {
@@ -19,8 +21,33 @@ export function generateScenario(seed: number): Scenario {
   const nodes = choices.pick([3, 3, 3, 3, 4, 5])
   const calls = Array.from({ length: MIN_CALLS + choices.below(200) }, () => planCall(choices, nodes))
   const faults = Array.from({ length: MIN_FAULTS + choices.below(20) }, () => planFault(choices, nodes))
+  const diskNodes = planDiskNodes(choices, nodes)
+  if (diskNodes.length > 0)
+    for (let count = MIN_DISK_FAULTS + choices.below(8); count > 0; count--)
+      faults.push(planDiskFault(choices, choices.pick(diskNodes)))
   const byTime = (a: { at: number }, b: { at: number }) => a.at - b.at
-  return { seed, nodes, calls: calls.toSorted(byTime), faults: faults.toSorted(byTime) }
+  return { seed, nodes, diskNodes, calls: calls.toSorted(byTime), faults: faults.toSorted(byTime) }
+}
+
+/** Three nodes, or two of three, share PostgreSQL. The others have disks. */
+const planDiskNodes = (choices: Choices, nodes: number): number[] => {
+  if (nodes > 3) return Array.from({ length: nodes - 3 }, (_, at) => at + 3)
+  return choices.chance(0.5) ? [2] : []
+}
+
+function planDiskFault(choices: Choices, node: number): Fault {
+  const at = choices.between(5000, FAULTS_END_MS)
+  const ms = choices.pick([100, 2000, 20_000, 200_000]) * choices.random()
+  const downMs = choices.delay(20_000)
+  switch (choices.below(5)) {
+    case 0:
+    case 1:
+      return { at, kind: 'power_failure', node, downMs }
+    case 2:
+      return { at, kind: 'lying_disk', node, ms, downMs }
+    default:
+      return { at, kind: 'disk_fault', node, fault: choices.pick(['error', 'full']), ms }
+  }
 }
 
 function planCall(choices: Choices, nodes: number): PlannedCall {

@@ -1,3 +1,4 @@
+import type { DiskFault } from '../disk/simulated-disk.js'
 import type { PostgresFault, RedisFault, RedisLoss } from '../substitutes/index.js'
 
 /** The time of one simulation: faults happen until `FAULTS_END_MS`, and calls until `CALLS_END_MS`. */
@@ -34,6 +35,10 @@ export type Server = 'store' | 'redis'
 export type Fault = { readonly at: number } & (
   | { readonly kind: 'crash'; readonly node: number; readonly downMs: number }
   | { readonly kind: 'restart'; readonly node: number; readonly downMs: number }
+  | { readonly kind: 'power_failure'; readonly node: number; readonly downMs: number }
+  /** The disk acknowledges flushes without making them, and loses its power after `ms`. */
+  | { readonly kind: 'lying_disk'; readonly node: number; readonly ms: number; readonly downMs: number }
+  | { readonly kind: 'disk_fault'; readonly node: number; readonly fault: DiskFault; readonly ms: number }
   | { readonly kind: 'partition'; readonly node: number; readonly server: Server; readonly ms: number }
   | { readonly kind: 'reset'; readonly node: number; readonly server: Server }
   | {
@@ -57,6 +62,8 @@ export type Fault = { readonly at: number } & (
 export interface Scenario {
   readonly seed: number
   readonly nodes: number
+  /** The nodes that have a store of their own on a simulated disk. */
+  readonly diskNodes: readonly number[]
   readonly calls: readonly PlannedCall[]
   readonly faults: readonly Fault[]
 }
