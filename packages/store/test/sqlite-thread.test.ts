@@ -9,6 +9,7 @@ import { isHoldfastError } from 'holdfast'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { sourceAliases } from '../../../scripts/packages.mjs'
 import { openSqlite } from '../src/sqlite/index.js'
+import { ThreadHost } from '../src/sqlite/thread-host.js'
 import type { Store } from '../src/store.js'
 import { at, event, letter, session } from './contract/records.js'
 import { describeStore } from './contract.js'
@@ -207,6 +208,49 @@ async function buildProgram(text: string): Promise<string> {
   })
   return outfile
 }
+
+describe('the calls that wait for a thread', () => {
+  async function openedHost(limits: { calls: number; size: number }) {
+    const host = new ThreadHost(join(await folder(), 'holdfast.db'), {}, threadEntry, limits)
+    await host.call('file', 'open', [])
+    onTestFinished(async () => void (await host.call('file', 'close', [])))
+    return host
+  }
+
+  it('are limited in number', async () => {
+    const host = await openedHost({ calls: 2, size: 1000 })
+    const calls = ['a', 'b', 'c'].map((key) => host.call('values', 'get', [key]))
+    expect(await Promise.allSettled(calls)).toMatchObject([
+      { status: 'fulfilled' },
+      { status: 'fulfilled' },
+      {
+        reason: {
+          code: 'STORE_UNAVAILABLE',
+          status: 503,
+          retryAfter: 1000,
+          message: expect.stringContaining('2 calls wait for its thread'),
+        },
+      },
+    ])
+    await host.call('values', 'get', ['c'])
+  })
+
+  it('are limited in size', async () => {
+    const host = await openedHost({ calls: 10, size: 1000 })
+    const set = (key: string) => host.call('values', 'set', [key, { text: 'x'.repeat(600) }])
+    const results = await Promise.allSettled(['a', 'b', 'c'].map(set))
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected'])
+    await set('c')
+    expect(await host.call('values', 'list', [''])).toHaveLength(3)
+  })
+
+  it('are 10,000 by default', async () => {
+    const store = await opened(join(await folder(), 'holdfast.db'), { threadEntry })
+    const calls = Array.from({ length: 10_001 }, () => store.values.get('k'))
+    const results = await Promise.allSettled(calls)
+    expect(results.filter(({ status }) => status === 'rejected')).toEqual([results.at(-1)])
+  })
+})
 
 describe('a SQLite store with a thread', () => {
   it('rejects with the error and its cause', async () => {

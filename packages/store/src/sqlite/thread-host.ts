@@ -8,6 +8,12 @@ import { decodeError, type ThreadInput, type ThreadRequest, type ThreadResponse 
 /** How many threads can end during a call before it fails, because the call itself may end them. */
 const MAX_ATTEMPTS = 2
 
+/** How many calls, and characters of their texts, wait for a response at most. Further calls are rejected. */
+const MAX_PENDING: PendingLimits = { calls: 10_000, size: 2 ** 28 }
+
+/** The delay after which a rejected call can be repeated. */
+const RETRY_AFTER_MS = 1000
+
 /** Calls that have another result, or change more, if they are carried out twice. */
 const UNREPEATABLE = new Set([
   'deadLetters.lease',
@@ -23,8 +29,14 @@ const UNREPEATABLE = new Set([
  */
 const INHERITED_OPTIONS = /^--(?:no-warnings|disable-warning=.+|experimental-sqlite)$/
 
+interface PendingLimits {
+  readonly calls: number
+  readonly size: number
+}
+
 interface PendingCall {
   readonly request: ThreadRequest
+  readonly size: number
   attempts: number
   resolve(result: unknown): void
   reject(error: unknown): void
@@ -37,7 +49,8 @@ export class ThreadStartError extends Error {}
  * Runs the tables of a file in a worker thread, so that commits and checkpoints do not block the event loop. The thread does not
  * keep the process running, except while a call waits for it. If the thread ends, it is started again, and the calls that
  * wait are sent again: adding an entry twice adds it once, and records can be repeated, as after any retry. A call that cannot
- * be repeated fails, because the thread may have carried it out.
+ * be repeated fails, because the thread may have carried it out. A call beyond the limits fails, so that a slow disk does not fill
+ * the memory.
  */
 export class ThreadHost implements TableHost {
   hasUnreadableRows = false
@@ -53,15 +66,20 @@ export class ThreadHost implements TableHost {
   private lastId = 0
   /** The calls without a response, in order. */
   private readonly pending = new Map<number, PendingCall>()
+  private pendingSize = 0
+  private readonly limits: PendingLimits
 
-  constructor(file: string, options: TableOptions, entry: URL) {
+  constructor(file: string, options: TableOptions, entry: URL, limits: PendingLimits = MAX_PENDING) {
     this.input = { file, options }
     this.entry = entry
+    this.limits = limits
   }
 
   call(table: TableName, method: string, args: readonly unknown[]): Promise<unknown> {
     if (table === 'file') return method === 'open' ? this.open() : this.close()
     if (!this.isOpen) return Promise.reject(createNotOpenError(this.input.file))
+    if (this.pending.size >= this.limits.calls || this.pendingSize >= this.limits.size)
+      return Promise.reject(createOverloadedError(this.input.file, this.pending.size))
     return this.send(table, method, args)
   }
 
@@ -117,8 +135,9 @@ export class ThreadHost implements TableHost {
   private send(table: TableName, method: string, args: readonly unknown[]): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const request = { id: ++this.lastId, table, method, args }
-      const call: PendingCall = { request, attempts: 0, resolve, reject }
+      const call: PendingCall = { request, size: textSize(args), attempts: 0, resolve, reject }
       this.pending.set(request.id, call)
+      this.pendingSize += call.size
       this.post(call)
     })
   }
@@ -176,6 +195,7 @@ export class ThreadHost implements TableHost {
   /** Ends a call. An idle thread does not keep the process running. */
   private finish(call: PendingCall, settle: () => void): void {
     this.pending.delete(call.request.id)
+    this.pendingSize -= call.size
     if (this.pending.size === 0) this.worker?.unref()
     settle()
   }
@@ -209,6 +229,23 @@ export class ThreadHost implements TableHost {
 const inheritedOptions = (): string[] =>
   [...process.execArgv, ...(process.env.NODE_OPTIONS ?? '').split(/\s+/)].filter((option) =>
     INHERITED_OPTIONS.test(option),
+  )
+
+/** The number of characters in the texts of a value. Texts below four levels are not counted: rows have none there. */
+function textSize(value: unknown, levels = 4): number {
+  if (typeof value === 'string') return value.length
+  if (levels === 0 || typeof value !== 'object' || value === null) return 0
+  let size = 0
+  for (const part of Object.values(value)) size += textSize(part, levels - 1)
+  return size
+}
+
+const createOverloadedError = (file: string, pendingCalls: number): HoldfastError =>
+  new HoldfastError(
+    'STORE_UNAVAILABLE',
+    `the SQLite store ${file}: ${pendingCalls} calls wait for its thread, which is the limit of their number or size; ` +
+      'wait for some of them, and check the speed of the disk',
+    { status: 503, retryAfter: RETRY_AFTER_MS },
   )
 
 const createThreadEndedError = (file: string, when: string, cause: unknown): HoldfastError =>
