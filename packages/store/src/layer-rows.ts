@@ -19,10 +19,14 @@ export const toLayerColumns = ({ by, reason, layer }: LayerVersion) => ({
   layer: serializeLayer(layer),
 })
 
-export const fromLayerRow = (row: LayerRow, at: Date): LayerVersion => ({
-  version: row.version,
-  by: fromColumn(row.changed_by),
-  ...(row.reason === null ? {} : { reason: fromColumn(row.reason) }),
-  at,
-  layer: JSON.parse(row.layer) as unknown,
-})
+/** @throws for a damaged row */
+export function fromLayerRow(row: LayerRow, at: Date): LayerVersion {
+  if (Number.isNaN(at.getTime())) throw new RangeError('the time is not valid')
+  return {
+    version: row.version,
+    by: fromColumn(row.changed_by),
+    ...(row.reason === null ? {} : { reason: fromColumn(row.reason) }),
+    at,
+    layer: JSON.parse(row.layer) as unknown,
+  }
+}

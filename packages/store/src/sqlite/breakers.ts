@@ -118,7 +118,11 @@ export class SqliteBreakers implements BreakerStore {
   }
 
   load(): Promise<StoredBreaker[]> {
-    return this.writes.read(() => readableRows(this.writes.sql.all(SELECT_BREAKERS), fromRow))
+    return this.writes.read(() =>
+      readableRows(this.writes.sql.all(SELECT_BREAKERS), fromRow, ({ id }) =>
+        this.writes.skipRow('circuit_breaker_states', String(id)),
+      ),
+    )
   }
 
   async delete(ids: readonly string[]): Promise<void> {

@@ -4,7 +4,15 @@ import { toDuplicate } from '../dead-letter-decisions.js'
 import type { Added } from '../dead-letter-store.js'
 import { fromColumn } from '../text.js'
 import type { SqliteConnection } from './connection.js'
-import { addToCount, findById, findByKey, fromRow, insertProcessed } from './dead-letter-rows.js'
+import {
+  addToCount,
+  deleteEntry,
+  findById,
+  findByKey,
+  findSeq,
+  fromRow,
+  insertProcessed,
+} from './dead-letter-rows.js'
 import {
   COLUMNS,
   COUNT_OPEN,
@@ -14,6 +22,7 @@ import {
   SELECT_LAST_SEQ,
 } from './statements/dead-letters.js'
 import type { SqliteValue } from './statements/parameters.js'
+import type { WriteQueue } from './write-queue.js'
 
 /** How many rows one statement inserts, because a statement costs more than a row. */
 const ROWS_PER_INSERT = 16
@@ -60,7 +69,8 @@ const entryOf = (row: readonly SqliteValue[]): DeadLetter =>
   }).entry
 
 /** Inserts entries in a transaction, each with its own result. */
-export function insertDeadLetters(sql: SqliteConnection, entries: readonly EncodedDeadLetter[]): Inserted[] {
+export function insertDeadLetters(writes: WriteQueue, entries: readonly EncodedDeadLetter[]): Inserted[] {
+  const { sql } = writes
   const { open } = sql.get<{ open: number | null }>(COUNT_OPEN) as { open: number | null }
   const counts = new InsertCounts(open ?? 0)
   const keys = existingKeys(sql, entries)
@@ -68,7 +78,7 @@ export function insertDeadLetters(sql: SqliteConnection, entries: readonly Encod
   // Entries whose keys are new and that do not exceed the limit are inserted together.
   let group: EncodedDeadLetter[] = []
   const insertWaiting = () => {
-    results.push(...insertGroup(sql, group, counts))
+    results.push(...insertGroup(writes, group, counts))
     group = []
   }
   for (const one of entries) {
@@ -77,7 +87,7 @@ export function insertDeadLetters(sql: SqliteConnection, entries: readonly Encod
     keys.add(key)
     if (isSimple) group.push(one)
     if (!isSimple || group.length === ROWS_PER_INSERT) insertWaiting()
-    if (!isSimple) results.push(insertOne(sql, one, counts))
+    if (!isSimple) results.push(insertOne(writes, one, counts))
   }
   insertWaiting()
   counts.write(sql)
@@ -93,13 +103,14 @@ function existingKeys(sql: SqliteConnection, entries: readonly EncodedDeadLetter
 
 /** The usual case: the entries do not exceed the limit, and their keys are new. */
 function insertGroup(
-  sql: SqliteConnection,
+  writes: WriteQueue,
   group: readonly EncodedDeadLetter[],
   counts: InsertCounts,
 ): Inserted[] {
+  const { sql } = writes
   if (group.length === ROWS_PER_INSERT && tryInsertGroup(sql, group))
     return group.map(({ row }) => toAdded(sql, row, counts))
-  return group.map((one) => insertOne(sql, one, counts, true))
+  return group.map((one) => insertOne(writes, one, counts, true))
 }
 
 /** Inserts all entries, or none and returns false if one of the ids exists. */
@@ -113,15 +124,19 @@ function tryInsertGroup(sql: SqliteConnection, group: readonly EncodedDeadLetter
 }
 
 function insertOne(
-  sql: SqliteConnection,
+  writes: WriteQueue,
   { row, maxEntries }: EncodedDeadLetter,
   counts: InsertCounts,
   isNewKey = false,
 ): Inserted {
+  const { sql } = writes
   if (isNewKey && sql.statement(INSERT_ONE).run(row) === 1) return toAdded(sql, row, counts)
-  const same = findByKey(sql, nameOf(row, 'idempotency_key')) ?? findById(sql, nameOf(row, 'dlq_id'))
+  const id = nameOf(row, 'dlq_id')
+  const same = findByKey(writes, nameOf(row, 'idempotency_key')) ?? findById(writes, id)
   if (same !== undefined) return toDuplicate(same.entry, entryOf(row))
   if (counts.open >= maxEntries) return { result: 'full' }
+  const damaged = findSeq(sql, id)
+  if (damaged !== undefined) deleteEntry(sql, damaged)
   sql.statement(INSERT_ONE).run(row)
   return toAdded(sql, row, counts)
 }

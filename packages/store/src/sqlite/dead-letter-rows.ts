@@ -1,4 +1,4 @@
-import { type DeadLetter, reviveDeadLetter } from '@holdfast/records'
+import { type DeadLetter, type DeadLetterStatus, reviveDeadLetter } from '@holdfast/records'
 import { columnValues } from '../dead-letter-columns.js'
 import { parseOrUndefined } from '../readable-rows.js'
 import { fromColumn, hashOf, toColumn } from '../text.js'
@@ -6,12 +6,16 @@ import type { SqliteConnection } from './connection.js'
 import {
   ADD_TO_COUNT,
   CHANGING_COLUMNS,
+  DELETE_ENTRY,
   INSERT_PROCESSED,
   SELECT_BY_ID,
   SELECT_BY_KEY,
   SELECT_BY_SEQ,
+  SELECT_SEQ,
+  SELECT_STATUS,
   UPDATE_ENTRY,
 } from './statements/dead-letters.js'
+import type { WriteQueue } from './write-queue.js'
 
 interface SqliteDeadLetterRow {
   seq: number
@@ -41,30 +45,46 @@ export function fromRow({
   return { seq, owner, entry: reviveDeadLetter({ ...wire, original_payload: payload }) }
 }
 
-/** The entries at positions, in the same order; undefined for a damaged row. */
-export const readEntries = (
-  sql: SqliteConnection,
-  positions: readonly { seq: number }[],
-): (StoredDeadLetter | undefined)[] =>
-  sql
-    .all<SqliteDeadLetterRow>(SELECT_BY_SEQ, JSON.stringify(positions.map(({ seq }) => seq)))
-    .map((row) => parseOrUndefined(row, fromRow))
-
-export function findById(sql: SqliteConnection, id: string): StoredDeadLetter | undefined {
-  const row = sql.get<SqliteDeadLetterRow>(SELECT_BY_ID, toColumn(id))
-  return row && readRow(row)
-}
-
-/** @throws where the row is damaged, without its text, which may contain a payload */
-function readRow(row: SqliteDeadLetterRow): StoredDeadLetter {
+/** Parses a row; undefined if it is damaged, which is reported. */
+function parseRow(writes: WriteQueue, row: SqliteDeadLetterRow): StoredDeadLetter | undefined {
   const stored = parseOrUndefined(row, fromRow)
-  if (stored === undefined) throw new Error(`the row ${row.seq} of dead_letters is damaged`)
+  if (stored === undefined) writes.skipRow('dead_letters', row.seq)
   return stored
 }
 
-export function findByKey(sql: SqliteConnection, key: string): StoredDeadLetter | undefined {
-  const row = sql.get<SqliteDeadLetterRow>(SELECT_BY_KEY, hashOf(key), toColumn(key))
-  return row && readRow(row)
+/** The entries at positions, in the same order; undefined for a damaged row. */
+export const readEntries = (
+  writes: WriteQueue,
+  positions: readonly { seq: number }[],
+): (StoredDeadLetter | undefined)[] =>
+  writes.sql
+    .all<SqliteDeadLetterRow>(SELECT_BY_SEQ, JSON.stringify(positions.map(({ seq }) => seq)))
+    .map((row) => parseRow(writes, row))
+
+/** The entry with an id; undefined if there is none that can be read. */
+export function findById(writes: WriteQueue, id: string): StoredDeadLetter | undefined {
+  const row = writes.sql.get<SqliteDeadLetterRow>(SELECT_BY_ID, toColumn(id))
+  return row && parseRow(writes, row)
+}
+
+/** The entry with an idempotency key. A damaged entry may have the same key. */
+export function findByKey(writes: WriteQueue, key: string): StoredDeadLetter | undefined {
+  for (const row of writes.sql.all<SqliteDeadLetterRow>(SELECT_BY_KEY, hashOf(key), toColumn(key))) {
+    const stored = parseRow(writes, row)
+    if (stored !== undefined) return stored
+  }
+  return undefined
+}
+
+/** The number of the row with an id, which may be damaged. */
+export const findSeq = (sql: SqliteConnection, id: string): number | undefined =>
+  sql.get<{ seq: number }>(SELECT_SEQ, toColumn(id))?.seq
+
+/** Deletes a row, which may be damaged. */
+export function deleteEntry(sql: SqliteConnection, seq: number): void {
+  const { operation, status } = sql.get(SELECT_STATUS, seq) as { operation: string; status: DeadLetterStatus }
+  sql.run(DELETE_ENTRY, seq)
+  addToCount(sql, fromColumn(operation), status, -1)
 }
 
 /** Adds to the number of entries of an operation and status. */

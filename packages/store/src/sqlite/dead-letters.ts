@@ -12,18 +12,18 @@ import type {
 } from '../dead-letter-store.js'
 import type { Page } from '../journals.js'
 import { serializePayload } from '../payload.js'
-import { fromColumn, toColumn } from '../text.js'
+import { toColumn } from '../text.js'
 import type { DeadLetterRows } from './dead-letter-buffer.js'
 import { type EncodedDeadLetter, type Inserted, insertDeadLetters } from './dead-letter-inserts.js'
 import { countEntries, readStats, selectPositions } from './dead-letter-queries.js'
-import { addToCount, findById, readEntries, replaceEntry, type StoredDeadLetter } from './dead-letter-rows.js'
 import {
-  DELETE_ENTRY,
-  type RowPosition,
-  SELECT_PROCESSED,
-  SELECT_STATUS,
-  UPDATE_PAYLOAD,
-} from './statements/dead-letters.js'
+  deleteEntry,
+  findById,
+  readEntries,
+  replaceEntry,
+  type StoredDeadLetter,
+} from './dead-letter-rows.js'
+import { type RowPosition, SELECT_PROCESSED, UPDATE_PAYLOAD } from './statements/dead-letters.js'
 import { releaseFreePages } from './vacuum.js'
 import { nextMacrotask, type WriteQueue } from './write-queue.js'
 
@@ -46,7 +46,7 @@ export class SqliteDeadLetters implements DeadLetterRows {
   }
 
   insert(entries: readonly EncodedDeadLetter[]): Promise<Inserted[]> {
-    return this.writes.write(() => insertDeadLetters(this.writes.sql, entries))
+    return this.writes.write(() => insertDeadLetters(this.writes, entries))
   }
 
   get(id: string, now: Date): Promise<DeadLetter | undefined> {
@@ -57,7 +57,7 @@ export class SqliteDeadLetters implements DeadLetterRows {
   }
 
   private findEntry(id: string): StoredDeadLetter | undefined {
-    return findById(this.writes.sql, id)
+    return findById(this.writes, id)
   }
 
   async list(filter: DeadLetterFilter | undefined, now: Date): Promise<Page<DeadLetter>> {
@@ -69,18 +69,15 @@ export class SqliteDeadLetters implements DeadLetterRows {
       const from: RowPosition | undefined = last
       const want = Math.min(BATCH_SIZE, limit - items.length)
       const { positions, entries } = await this.writes.read(() => {
-        const { sql } = this.writes
         // One more than wanted shows whether there is another page.
-        const found = selectPositions(sql, wanted, now.getTime(), {
+        const found = selectPositions(this.writes.sql, wanted, now.getTime(), {
           isNewestFirst,
           after: from,
           limit: want + 1,
         })
-        return { positions: found, entries: readEntries(sql, found.slice(0, want)) }
+        return { positions: found, entries: readEntries(this.writes, found.slice(0, want)) }
       })
-      for (const [i, stored] of entries.entries())
-        if (stored !== undefined) items.push(viewAt(stored.entry, now.getTime()))
-        else this.writes.skipRow('dead_letters', positions[i]?.seq ?? 0)
+      for (const stored of entries) if (stored !== undefined) items.push(viewAt(stored.entry, now.getTime()))
       if (positions.length <= want) return { items }
       last = positions[want - 1] as RowPosition
       if (items.length >= limit)
@@ -121,7 +118,7 @@ export class SqliteDeadLetters implements DeadLetterRows {
         const positions = selectPositions(sql, { ...want, isUnleased: true }, now.getTime(), page)
         const taken: DeadLetter[] = []
         let end = from
-        for (const [i, stored] of readEntries(sql, positions).entries()) {
+        for (const [i, stored] of readEntries(this.writes, positions).entries()) {
           if (taken.length === maxLeases) break
           end = positions[i]
           if (stored === undefined) continue
@@ -162,15 +159,7 @@ export class SqliteDeadLetters implements DeadLetterRows {
   }
 
   private deleteRows(positions: readonly RowPosition[]): number {
-    const { sql } = this.writes
-    for (const { seq } of positions) {
-      const row = sql.get<{ operation: string; status: DeadLetterStatus }>(SELECT_STATUS, seq) as {
-        operation: string
-        status: DeadLetterStatus
-      }
-      sql.run(DELETE_ENTRY, seq)
-      addToCount(sql, fromColumn(row.operation), row.status, -1)
-    }
+    for (const { seq } of positions) deleteEntry(this.writes.sql, seq)
     return positions.length
   }
 

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import { encodeCursor, parsePaging } from '../cursor.js'
 import { matchesFilter } from '../filters.js'
 import type { Journal, Page, PageOptions, SessionFilter, SessionJournal } from '../journals.js'
+import { parseOrUndefined } from '../readable-rows.js'
 import { toColumn } from '../text.js'
 import type { JournalTable } from './journal-tables.js'
 import { compressOldRows, expireRecords, SCAN_SIZE } from './retention.js'
@@ -13,6 +14,7 @@ import {
   type JournalRow,
   MAX_ROW_RECORDS,
   recordsOf,
+  reviveRecord,
   writeRows,
 } from './rows.js'
 import {
@@ -94,15 +96,16 @@ export class SqliteJournal<S extends z.ZodType, F extends TimeRangeFilter>
     ]
   }
 
-  /** The records of a row; none if it is damaged. */
+  /** The records of a row in their wire form; none if it is damaged. */
   protected recordsOf(row: JournalRow): unknown[] {
-    try {
-      return recordsOf(row)
-    } catch {
-      // The error is not reported, because its message may quote a record.
-      this.writes.skipRow(this.table.table, row.last)
-      return []
-    }
+    return this.parse(row, () => recordsOf(row)) ?? []
+  }
+
+  /** Parses a part of a row; undefined if it is damaged. */
+  protected parse<R>(row: JournalRow, parse: () => R): R | undefined {
+    const parsed = parseOrUndefined(row, parse)
+    if (parsed === undefined) this.writes.skipRow(this.table.table, row.last)
+    return parsed
   }
 
   /** Scans a range of records after an edge. Returns the matching ones, and the edge to continue from if there are more. */
@@ -114,10 +117,11 @@ export class SqliteJournal<S extends z.ZodType, F extends TimeRangeFilter>
     want: number,
   ): { found: [number, CamelCased<S>][]; edge: number | undefined } {
     const { sql } = this.writes
-    const { table, text } = this.table
+    const { table, recordFilter } = this.table
     const found: [number, CamelCased<S>][] = []
-    const { low, high } = sql.get(selectBounds(table)) as { low: number | null; high: number }
-    if (low === null) return { found, edge: undefined }
+    const bounds = sql.get(selectBounds(table)) as { lowest: number | null; highest: number }
+    if (bounds.lowest === null) return { found, edge: undefined }
+    const [low, high] = [Math.max(1, bounds.lowest - MAX_ROW_RECORDS + 1), bounds.highest]
     const from = isNewestFirst
       ? Math.max(low, Math.min(edge ?? high + 1, high + 1) - SCAN_SIZE)
       : Math.max(low, (edge ?? 0) + 1)
@@ -135,9 +139,12 @@ export class SqliteJournal<S extends z.ZodType, F extends TimeRangeFilter>
         const index = isNewestFirst ? records.length - 1 - i : i
         const seq = row.first + index
         if (seq < from || seq >= to || records[index] === null) continue
-        const record = text.revive(records[index])
-        if (filter !== undefined && !matchesFilter(this.table.recordFilter, record, filter)) continue
-        found.push([seq, record])
+        const parsed = this.parse(row, () => {
+          const { record } = reviveRecord(this.table, records[index])
+          return { record, isMatch: filter === undefined || matchesFilter(recordFilter, record, filter) }
+        })
+        if (parsed?.isMatch !== true) continue
+        found.push([seq, parsed.record])
         if (found.length === want) return { found, edge: seq }
       }
     }
@@ -193,8 +200,9 @@ export class SqliteSessions
       const { sql } = this.writes
       const { seq } = sql.get<{ seq: number }>(SELECT_SESSION_SEQ, toColumn(id)) ?? {}
       const row = seq == null ? undefined : findRow(sql, 'sessions', seq)
-      const wire = row && this.recordsOf(row)[(seq as number) - row.first]
-      return wire == null ? undefined : this.table.text.revive(wire)
+      if (row === undefined) return undefined
+      const wire = this.recordsOf(row)[(seq as number) - row.first]
+      return wire == null ? undefined : this.parse(row, () => reviveRecord(this.table, wire).record)
     })
   }
 }

@@ -1,10 +1,11 @@
 import { fromLayerRow, type LayerRow, serializeLayer, toLayerColumns } from '../layer-rows.js'
+import { parseOrUndefined, readableRows } from '../readable-rows.js'
 import type { LayerStore, LayerVersion } from '../store.js'
 import {
+  DELETE_LAYERS_AFTER,
   DELETE_OLD_LAYERS,
   INSERT_LAYER,
-  SELECT_LATEST_LAYER,
-  SELECT_LATEST_VERSION,
+  SELECT_LAYER_BEFORE,
   SELECT_LAYERS,
   UPDATE_LAYER,
 } from './statements/layers.js'
@@ -12,7 +13,7 @@ import type { WriteQueue } from './write-queue.js'
 
 const fromRow = (row: LayerRow): LayerVersion => fromLayerRow(row, new Date(row.at))
 
-/** Versions of the live changes. */
+/** Versions of the live changes. A damaged one is skipped, and replaced by the next change. */
 export class SqliteLayers implements LayerStore {
   private readonly writes: WriteQueue
 
@@ -21,22 +22,38 @@ export class SqliteLayers implements LayerStore {
   }
 
   latest(): Promise<LayerVersion | undefined> {
-    return this.writes.read(() => {
-      const row = this.writes.sql.get<LayerRow>(SELECT_LATEST_LAYER)
-      return row && fromRow(row)
-    })
+    return this.writes.read(() => this.findLatest())
+  }
+
+  /** The newest version that can be read. */
+  private findLatest(): LayerVersion | undefined {
+    for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+      const row = this.writes.sql.get<LayerRow>(SELECT_LAYER_BEFORE, before)
+      if (row === undefined) return undefined
+      const version = parseOrUndefined(row, fromRow)
+      if (version !== undefined) return version
+      this.skipRow(row)
+      before = row.version
+    }
+  }
+
+  private skipRow({ version }: LayerRow): void {
+    this.writes.skipRow('config_layers', version)
   }
 
   history(): Promise<LayerVersion[]> {
-    return this.writes.read(() => this.writes.sql.all<LayerRow>(SELECT_LAYERS).map(fromRow))
+    return this.writes.read(() =>
+      readableRows(this.writes.sql.all<LayerRow>(SELECT_LAYERS), fromRow, (row) => this.skipRow(row)),
+    )
   }
 
   append(version: LayerVersion, after: number): Promise<boolean> {
     const { changed_by, reason, layer } = toLayerColumns(version)
     return this.writes.write(() => {
       const { sql } = this.writes
-      const newest = sql.get<{ version: number | null }>(SELECT_LATEST_VERSION)
-      if ((newest?.version ?? 0) !== after) return false
+      if ((this.findLatest()?.version ?? 0) !== after) return false
+      // Only damaged versions follow.
+      sql.run(DELETE_LAYERS_AFTER, after)
       sql.run(INSERT_LAYER, after + 1, changed_by, reason, version.at.toISOString(), layer)
       return true
     })

@@ -66,7 +66,11 @@ export class SqliteMetrics implements MetricsStore {
       const slice: StoredMetricsRow[] = await this.writes.read(() =>
         this.writes.sql.all<StoredMetricsRow>(SELECT_METRICS, series, start, node, end, from, to),
       )
-      rows.push(...readableRows(slice, fromRow))
+      rows.push(
+        ...readableRows(slice, fromRow, (row) =>
+          this.writes.skipRow('metrics', `${row.series} ${row.start}`),
+        ),
+      )
       last = slice.length < METRICS_BATCH_SIZE ? undefined : slice.at(-1)
       if (last !== undefined) await nextMacrotask()
     }

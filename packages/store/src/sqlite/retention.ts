@@ -7,6 +7,7 @@ import {
   COMPRESSED_CHUNK_SIZE,
   deleteRows,
   type JournalRow,
+  parseNames,
   recordsOf,
   removeFromRow,
 } from './rows.js'
@@ -19,6 +20,7 @@ import {
   selectRowsWithOlder,
   selectUncompressed,
   selectWholeRows,
+  updateBody,
 } from './statements/journal.js'
 import type { SqliteValue } from './statements/parameters.js'
 import { nextMacrotask, type WriteQueue } from './write-queue.js'
@@ -65,7 +67,8 @@ async function deleteBeyond(
     const rows = await writes.read(() =>
       writes.sql.all<{ last: number; entries: number }>(selectNewestFirst(table, ROWS_PER_STEP), at),
     )
-    for (const { last, entries } of rows) {
+    for (const { last, entries: stored } of rows) {
+      const entries = toCount(stored)
       if (entries <= left) {
         left -= entries
         edge = last
@@ -81,6 +84,9 @@ async function deleteBeyond(
     await nextMacrotask()
   }
 }
+
+/** The number of records in a row; 0 if its column is damaged. */
+const toCount = (entries: unknown): number => (Number.isInteger(entries) ? (entries as number) : 0)
 
 /** Deletes records older than a time. All rows are checked, because a clock that was set back leaves old records among newer ones. */
 async function deleteBefore(writes: WriteQueue, journal: AnyJournalTable, before: number): Promise<number> {
@@ -120,7 +126,7 @@ async function deleteBelow(
         journal,
         batch.map(({ last }) => last),
       )
-      return batch.reduce((sum, { entries }) => sum + entries, 0)
+      return batch.reduce((sum, { entries }) => sum + toCount(entries), 0)
     })
     await nextMacrotask()
   }
@@ -130,8 +136,15 @@ async function deleteBelow(
 export async function compressOldRows(writes: WriteQueue, journal: AnyJournalTable): Promise<void> {
   const { table } = journal
   for (;;) {
-    const chunk = await writes.read(() => oldChunk(writes.sql, table))
+    const chunk = await writes.read(() => oldChunk(writes.sql, journal))
     if (chunk.length === 0) return
+    const [row, next] = chunk as [JournalRow, JournalRow?]
+    if (next === undefined) {
+      // The columns stay, which may be damaged.
+      const body = await deflate(String(row.body))
+      await writes.writeUnflushed(() => writes.sql.run(updateBody(table), body, row.last, row.body))
+      continue
+    }
     const text = chunk.map(({ body }) => String(body).slice(1, -1)).join(',')
     const body = await deflate(`[${text}]`)
     await writes.writeUnflushed(() => replaceWithChunk(writes.sql, journal, chunk, body))
@@ -151,7 +164,7 @@ function replaceWithChunk(
   const rows = sql.all<Record<string, SqliteValue>>(selectWholeRows(table), first, last)
   if (rows.length !== chunk.length || rows.some((row, i) => row.body !== chunk[i]?.body)) return
   const all = (column: string) => rows.map((row) => row[column])
-  const sets = columns.map((column) => new Set(all(column).flatMap((stored) => JSON.parse(String(stored)))))
+  const sets = columns.map((column) => new Set(all(column).flatMap(parseNames)))
   sql.run(deleteRowsBetween(table), first, last)
   const values: SqliteValue[] = [
     last,
@@ -166,13 +179,19 @@ function replaceWithChunk(
   sql.run(insertRow(table, values.length), ...values)
 }
 
-const isReadable = (row: JournalRow): boolean => parseOrUndefined(row, recordsOf) !== undefined
+const NUMBERS = ['first', 'entries', 'oldest', 'newest'] as const
+
+/** Whether the records and the columns of a row can be read. */
+const isReadable = (row: JournalRow & Record<string, SqliteValue>, columns: readonly string[]): boolean =>
+  NUMBERS.every((column) => Number.isInteger(row[column])) &&
+  parseOrUndefined(row, () => [recordsOf(row), columns.map((column) => parseNames(row[column]))]) !==
+    undefined
 
 /**
- * The oldest uncompressed rows with consecutive numbers; none if they are too few for a chunk. Damaged rows are not in a chunk
- * with others, which could not be read any more.
+ * The oldest uncompressed rows with consecutive numbers; none if they are too few for a chunk. A damaged row is a chunk of its own,
+ * because the others could not be read any more.
  */
-function oldChunk(sql: SqliteConnection, table: string): JournalRow[] {
+function oldChunk(sql: SqliteConnection, { table, columns }: AnyJournalTable): JournalRow[] {
   const newest = sql.get<{ last: number | null }>(selectLastNumber(table))?.last ?? 0
   const rows = sql.all<JournalRow & Record<string, SqliteValue>>(
     selectUncompressed(table, COMPRESSED_CHUNK_SIZE),
@@ -180,13 +199,10 @@ function oldChunk(sql: SqliteConnection, table: string): JournalRow[] {
   )
   const chunk: JournalRow[] = []
   let count = 0
-  let isChunkReadable = true
   for (const row of rows) {
     const end = chunk.at(-1)?.last
     if (count >= COMPRESSED_CHUNK_SIZE || (end !== undefined && row.first !== end + 1)) break
-    const isRowReadable = isReadable(row)
-    if (end === undefined) isChunkReadable = isRowReadable
-    else if (isRowReadable !== isChunkReadable) break
+    if (!isReadable(row, columns)) return chunk.length === 0 ? [row] : chunk
     chunk.push(row)
     count += row.last - row.first + 1
   }

@@ -8,6 +8,7 @@ import type { JournalTable } from './journal-tables.js'
 import {
   DELETE_SESSION_ID,
   DELETE_SESSION_IDS,
+  DELETE_SESSION_IDS_OF_ROW,
   deleteRow,
   insertRow,
   insertSessionIdRows,
@@ -153,6 +154,25 @@ export function findRow(sql: SqliteConnection, table: string, seq: number): Jour
   return row !== undefined && row.first <= seq ? row : undefined
 }
 
+/** The names in an index column. @throws for a damaged column */
+export function parseNames(column: unknown): string[] {
+  const names = JSON.parse(String(column)) as unknown
+  if (!Array.isArray(names) || !names.every((name) => typeof name === 'string'))
+    throw new TypeError('a column is not a list of names')
+  return names
+}
+
+/** The record of a wire form, with its time. @throws for a damaged record */
+export function reviveRecord<S extends z.ZodType, F>(
+  { text, recordFilter }: JournalTable<S, F>,
+  wire: unknown,
+): { record: CamelCased<S>; time: number } {
+  const record = text.revive(wire)
+  const time = recordFilter.timeOf(record).getTime()
+  if (Number.isNaN(time)) throw new RangeError('the time of a record is not valid')
+  return { record, time }
+}
+
 /** Deletes rows by the numbers of their last records. */
 export function deleteRows(
   sql: SqliteConnection,
@@ -162,8 +182,9 @@ export function deleteRows(
   for (const last of lasts) {
     if (table === 'sessions') {
       const row = sql.get<{ first: number; ids: string }>(SELECT_SESSION_IDS, last)
-      const ids = JSON.parse(row?.ids ?? '[]') as string[]
-      sql.run(DELETE_SESSION_IDS, JSON.stringify(ids.map(toColumn)), row?.first ?? last, last)
+      const ids = row && Number.isInteger(row.first) ? parseOrUndefined(row.ids, parseNames) : undefined
+      if (row === undefined || ids === undefined) sql.run(DELETE_SESSION_IDS_OF_ROW, last, last)
+      else sql.run(DELETE_SESSION_IDS, JSON.stringify(ids.map(toColumn)), row.first, last)
     }
     sql.run(deleteRow(table), last)
   }
@@ -179,16 +200,12 @@ export function removeFromRow(
   last: number,
   shouldKeep: (time: number, index: number) => boolean,
 ): number {
-  const { table, recordFilter, text } = journal
+  const { table } = journal
   const row = findRow(sql, table, last)
   if (row === undefined) return 0
   const parsed = parseOrUndefined(row, (stored) => {
     const wire = recordsOf(stored)
-    const timed = wire.map((one) => {
-      if (one === null) return null
-      const record: unknown = text.revive(one)
-      return { record, time: recordFilter.timeOf(record).getTime() }
-    })
+    const timed = wire.map((one) => (one === null ? null : reviveRecord(journal, one)))
     return { wire, timed }
   })
   if (parsed === undefined) return 0

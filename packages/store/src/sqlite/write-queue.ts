@@ -60,9 +60,9 @@ export class WriteQueue {
     return this.unreadableRows.size > 0
   }
 
-  /** Skips a damaged row, so that all others can be read, and warns about it once. */
-  skipRow(table: string, last: number): void {
-    const row = `the row ${last} of ${table}`
+  /** Skips a damaged row, so that all others can be read, and warns about it once. `key` identifies the row, and is not its text. */
+  skipRow(table: string, key: number | string): void {
+    const row = `the row ${JSON.stringify(key)} of ${table}`
     if (this.unreadableRows.has(row)) return
     this.unreadableRows.add(row)
     console.error(`holdfast: the SQLite file ${this.file}: ${row} is damaged, its records are skipped`)

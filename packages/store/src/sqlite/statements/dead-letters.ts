@@ -50,6 +50,8 @@ const ENTRY_COLUMNS = 'seq, lease_owner, entry, original_payload'
 
 export const SELECT_BY_ID = `SELECT ${ENTRY_COLUMNS} FROM dead_letters WHERE dlq_id = ?`
 
+export const SELECT_SEQ = 'SELECT seq FROM dead_letters WHERE dlq_id = ?'
+
 /** Values: the hash of the key and the key. */
 export const SELECT_BY_KEY = `SELECT ${ENTRY_COLUMNS} FROM dead_letters WHERE key_hash = ? AND idempotency_key = ?`
 

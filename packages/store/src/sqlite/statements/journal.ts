@@ -10,9 +10,9 @@ export const SELECT_NEWEST_SEQ = 'SELECT seq FROM sqlite_sequence WHERE name = ?
 export const insertRow = (table: string, valueCount: number): string =>
   `INSERT INTO ${table} VALUES (${placeholders(valueCount)})`
 
-/** The numbers of the first and last record that a table has. */
+/** The numbers of the last records in the first and in the last row. */
 export const selectBounds = (table: string): string =>
-  `SELECT (SELECT first FROM ${table} ORDER BY last LIMIT 1) AS low, (SELECT max(last) FROM ${table}) AS high`
+  `SELECT (SELECT min(last) FROM ${table}) AS lowest, (SELECT max(last) FROM ${table}) AS highest`
 
 /** Rows with records from a number up to another, that match conditions. */
 export const selectRows = (
@@ -52,12 +52,15 @@ export const selectLastNumber = (table: string): string => `SELECT max(last) AS 
 
 /** The oldest rows up to a number that are not compressed. */
 export const selectUncompressed = (table: string, limit: number): string =>
-  `SELECT first, last, body FROM ${table}
+  `SELECT * FROM ${table}
     WHERE last <= ? AND typeof(body) = 'text' ORDER BY last LIMIT ${limit}`
 
 /** Values: entries, oldest, newest, body, last. */
 export const updateRow = (table: string): string =>
   `UPDATE ${table} SET entries = ?, oldest = ?, newest = ?, body = ? WHERE last = ?`
+
+export const updateBody = (table: string): string =>
+  `UPDATE ${table} SET body = ? WHERE last = ? AND body = ?`
 
 export const deleteRow = (table: string): string => `DELETE FROM ${table} WHERE last = ?`
 
@@ -73,6 +76,10 @@ export const SELECT_SESSION_SEQ = 'SELECT max(seq) AS seq FROM session_ids WHERE
 export const SELECT_SESSION_IDS = 'SELECT first, session_ids AS ids FROM sessions WHERE last = ?'
 
 export const DELETE_SESSION_ID = 'DELETE FROM session_ids WHERE session_id = ? AND seq = ?'
+
+/** Deletes the ids of the sessions in a row whose own list of ids is damaged. Both values are the number of the row. */
+export const DELETE_SESSION_IDS_OF_ROW = `DELETE FROM session_ids
+  WHERE seq > ifnull((SELECT max(last) FROM sessions WHERE last < ?), 0) AND seq <= ?`
 
 /** Deletes the ids of the sessions in a row. */
 export const DELETE_SESSION_IDS =

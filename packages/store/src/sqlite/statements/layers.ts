@@ -1,8 +1,10 @@
 export const SELECT_LAYERS = 'SELECT * FROM config_layers ORDER BY version DESC'
 
-export const SELECT_LATEST_LAYER = `${SELECT_LAYERS} LIMIT 1`
+/** The newest version before another one. */
+export const SELECT_LAYER_BEFORE =
+  'SELECT * FROM config_layers WHERE version < ? ORDER BY version DESC LIMIT 1'
 
-export const SELECT_LATEST_VERSION = 'SELECT max(version) AS version FROM config_layers'
+export const DELETE_LAYERS_AFTER = 'DELETE FROM config_layers WHERE version > ?'
 
 /** Values: version, changed_by, reason, at, layer. */
 export const INSERT_LAYER = 'INSERT INTO config_layers VALUES (?, ?, ?, ?, ?)'

@@ -1,4 +1,4 @@
-export const SELECT_VALUE = 'SELECT value FROM named_values WHERE key = ?'
+export const SELECT_VALUE = 'SELECT key, value FROM named_values WHERE key = ?'
 
 export const UPSERT_VALUE =
   'INSERT INTO named_values VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value'
