@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { formatFailure } from './report.js'
 import { generateScenario } from './scenario/generate.js'
+import { faultKind } from './scenario/scenario.js'
 import { shrink } from './shrink.js'
 import { simulate } from './simulate.js'
 
@@ -34,6 +35,7 @@ const cpuSeconds = (): number => {
 const startedAt = cpuSeconds()
 const isInteractive = process.stdout.isTTY
 const totals = { events: 0, calls: 0, faults: 0 }
+const faultsByKind = new Map<string, number>()
 
 /** What was simulated so far, and how fast. */
 function progress(done: number): string {
@@ -55,6 +57,10 @@ for (let done = 0; done < count && failedSeed === undefined; done++) {
   totals.events += result.events
   totals.calls += scenario.calls.length
   totals.faults += scenario.faults.length
+  for (const fault of scenario.faults) {
+    const kind = faultKind(fault)
+    faultsByKind.set(kind, (faultsByKind.get(kind) ?? 0) + 1)
+  }
   if (result.violation !== undefined) {
     failedSeed = seed
     if (values.json) console.log(JSON.stringify({ seed, violation: result.violation.message }))
@@ -70,4 +76,6 @@ if (failedSeed === undefined) {
   console.log(
     `${isInteractive ? '\r' : ''}${progress(count)}: ${events} events, ${calls} calls, ${faults} faults, no violation`,
   )
+  const kinds = [...faultsByKind].toSorted(([a], [b]) => (a < b ? -1 : 1))
+  console.log(`faults: ${kinds.map(([kind, number]) => `${kind} ${number}`).join(', ')}`)
 } else process.exitCode = 1

@@ -96,8 +96,12 @@ export async function simulate(scenario: Scenario, { record = false } = {}): Pro
   for (const [number, call] of scenario.calls.entries())
     scheduler.schedule(call.at, () => {
       const { process, runtime } = cluster.nodes[call.node % cluster.nodes.length] as SimulatedNode
-      if (process !== undefined && runtime !== undefined) workload.start(process, runtime, call, number)
-      else workload.counts.skipped++
+      if (process === undefined || runtime === undefined) {
+        workload.counts.skipped++
+        return
+      }
+      cluster.crashes.enter(nodeOf(process.name))
+      workload.start(process, runtime, call, number)
     })
   cluster.start()
 
@@ -114,6 +118,7 @@ export async function simulate(scenario: Scenario, { record = false } = {}): Pro
   try {
     await runInMacrotask(() =>
       scheduler.runUntil(DURATION_MS, () => {
+        cluster.crashes.onEventEnded()
         if (violation !== undefined) throw new Stop()
       }),
     )
@@ -132,6 +137,7 @@ export async function simulate(scenario: Scenario, { record = false } = {}): Pro
     process.off('unhandledRejection', onUnhandled)
     console.error = consoleError
     Error.stackTraceLimit = stackTraceLimit
+    cluster.crashes.stop()
     for (const node of cluster.nodes) node.kill()
   }
   return {

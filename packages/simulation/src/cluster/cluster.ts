@@ -5,6 +5,7 @@ import { DiskQueueModel } from '../disk/disk-queue-model.js'
 import { createDiskStore } from '../disk/disk-store.js'
 import { createProcessFileSystem } from '../disk/process-file-system.js'
 import { SimulatedDisk } from '../disk/simulated-disk.js'
+import { MicrotaskCrashes } from '../engine/microtask-crashes.js'
 import type { Scheduler } from '../engine/scheduler.js'
 import type { Choices } from '../engine/seeded-random.js'
 import { START_WALL_MS } from '../engine/virtual-clock.js'
@@ -60,6 +61,8 @@ export interface ClusterObserver {
 export class Cluster {
   readonly nodes: SimulatedNode[]
   readonly network: Network
+  /** Crashes between two microtasks of a node. */
+  readonly crashes = new MicrotaskCrashes()
   readonly postgres = createSimulatedPostgres()
   readonly redis = createSimulatedRedis()
   /** The disks of the nodes that have one, by the name of the node. */
@@ -87,6 +90,7 @@ export class Cluster {
       (_, at) =>
         new SimulatedNode(`n${at}`, scheduler, choices.fork(), {
           connect: (process) => this.connect(`n${at}`, process),
+          onEntered: () => this.crashes.enter(`n${at}`),
           onStarted: (process, runtime) => observer.onStarted(process, runtime),
           onStartFailed: (process, error) => observer.onStartFailed(process, error),
         }),
@@ -159,7 +163,8 @@ export class Cluster {
   private connect(node: string, process: Process): ProcessPorts {
     const { clock } = process
     const nodeDisk = this.disks.get(node)
-    const store = nodeDisk === undefined ? this.remoteStore(node, process) : this.diskStore(nodeDisk, process)
+    const store =
+      nodeDisk === undefined ? this.remoteStore(node, process) : this.diskStore(node, nodeDisk, process)
     return {
       config: createNodeConfig(node, 'redis://redis:6379'),
       openStore: async () => {
@@ -185,8 +190,8 @@ export class Cluster {
     })
   }
 
-  private diskStore({ disk, model }: NodeDisk, process: Process): Store {
-    const fs = createProcessFileSystem(disk)
+  private diskStore(node: string, { disk, model }: NodeDisk, process: Process): Store {
+    const fs = createProcessFileSystem(disk, () => this.crashes.enter(node))
     const { name } = process
     process.onKilled.push(() => fs.kill())
     return createDiskStore(fs, {
@@ -222,8 +227,10 @@ export class Cluster {
   }
 
   private link(node: string, server: Server, process: Process): SimulatedLink {
-    const link = this.network.createLink(node, server)
-    process.onKilled.push(() => link.kill())
+    const link = this.network.createLink(node, server, () => this.crashes.enter(node))
+    // Code of a process that has died can still run until the end of the event, and reaches nothing.
+    if (process.isAlive) process.onKilled.push(() => link.kill())
+    else link.kill()
     return link
   }
 }

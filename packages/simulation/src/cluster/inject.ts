@@ -33,6 +33,15 @@ export class FaultInjector {
       }
       case 'restart':
         return this.restart(this.node(fault.node), fault.downMs)
+      case 'await_crash': {
+        const node = this.node(fault.node)
+        return cluster.crashes.arm(node.name, fault.microtask, () => {
+          this.onFault(`crash of ${node.process?.name}`)
+          if (fault.isPowerFailure) cluster.losePower(node)
+          else cluster.kill(node)
+          node.startLater(fault.downMs)
+        })
+      }
       case 'power_failure':
         return this.losePower(this.node(fault.node), fault.downMs)
       case 'lying_disk': {
@@ -149,5 +158,5 @@ export function describeFault(fault: Fault): string {
   return [kind, ...fields].join(' ')
 }
 
-const format = (name: string, value: string | number): string =>
-  name === 'node' ? `n${value}` : typeof value === 'number' ? String(Math.round(value * 1000) / 1000) : value
+const format = (name: string, value: string | number | boolean): string =>
+  name === 'node' ? `n${value}` : String(typeof value === 'number' ? Math.round(value * 1000) / 1000 : value)

@@ -36,6 +36,8 @@ export interface ProcessPorts {
 /** The surroundings of a process. */
 export interface ProcessEnvironment {
   connect(process: Process): ProcessPorts
+  /** The current event calls code of the process. */
+  onEntered(process: Process): void
   onStarted(process: Process, runtime: Holdfast): void
   onStartFailed(process: Process, error: unknown): void
 }
@@ -69,7 +71,7 @@ export class SimulatedNode {
   start(): void {
     if (this.process !== undefined) return
     this.isStartPending = false
-    const clock = new VirtualClock(this.scheduler)
+    const clock = new VirtualClock(this.scheduler, () => this.environment.onEntered(process))
     clock.correctWall()
     clock.stepWall(this.wallStep)
     clock.drift(this.rate)

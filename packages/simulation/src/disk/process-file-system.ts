@@ -18,8 +18,11 @@ export interface ProcessFileSystem extends FileSystem {
   kill(): void
 }
 
-/** Creates the file system of a process. */
-export function createProcessFileSystem(disk: SimulatedDisk): ProcessFileSystem {
+/** Creates the file system of a process. `onFinished` is called before the process gets the result of an operation. */
+export function createProcessFileSystem(
+  disk: SimulatedDisk,
+  onFinished: () => void = () => {},
+): ProcessFileSystem {
   let isAlive = true
   const pending = new Set<PendingOperation>()
 
@@ -30,6 +33,7 @@ export function createProcessFileSystem(disk: SimulatedDisk): ProcessFileSystem 
       pending.add(effect)
       disk.schedule(work, () => {
         if (!pending.delete(effect)) return
+        onFinished()
         try {
           disk.mayFail(path)
           resolve(effect())

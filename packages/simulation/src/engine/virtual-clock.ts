@@ -21,9 +21,12 @@ export class VirtualClock implements Clock {
   private rate = 1
   private wallOffset = START_WALL_MS
   private isStopped = false
+  private readonly onTimer: () => void
 
-  constructor(scheduler: Scheduler) {
+  /** @param onTimer - is called before each timer that fires */
+  constructor(scheduler: Scheduler, onTimer: () => void = () => {}) {
     this.scheduler = scheduler
+    this.onTimer = onTimer
     this.baseGlobal = scheduler.now
     this.wallOffset += scheduler.now
   }
@@ -41,7 +44,9 @@ export class VirtualClock implements Clock {
     // even by a rounding error.
     const delay = ms > 0 ? ms / this.rate + RESOLUTION_MS : 0
     return this.scheduler.schedule(delay, () => {
-      if (!this.isStopped) fn()
+      if (this.isStopped) return
+      this.onTimer()
+      fn()
     })
   }
 

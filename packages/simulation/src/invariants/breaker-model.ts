@@ -35,7 +35,8 @@ export class BreakerModel {
       const onProbeStarted = link.onProbeStarted.bind(link)
       link.onProbeStarted = (permit, lease) => {
         const token = link.probes.lease?.token
-        if (link.isShared && link.isFleetOpen) this.check(() => this.onProbe(process.name, operation, token))
+        if (process.isAlive && link.isShared && link.isFleetOpen)
+          this.check(() => this.onProbe(process.name, operation, token))
         onProbeStarted(permit, lease)
       }
     }

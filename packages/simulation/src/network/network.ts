@@ -79,10 +79,12 @@ export class SimulatedLink implements Link {
   private readonly pending = new Set<PendingRequest>()
   private resetListener = () => {}
   private isDead = false
+  private readonly onArrival: () => void
 
-  constructor(network: Network, route: Route) {
+  constructor(network: Network, route: Route, onArrival: () => void) {
     this.network = network
     this.route = route
+    this.onArrival = onArrival
     const isAlive = ({ connection }: Packet) => connection === this.connection || connection < 0
     this.toServer = new Lane(network, route, isAlive)
     this.toNode = new Lane(network, route, isAlive)
@@ -95,6 +97,7 @@ export class SimulatedLink implements Link {
       const wait = route.isPartitioned ? CONNECT_TIMEOUT_MS : choices.delay(2 * route.meanDelay)
       scheduler.schedule(wait, () => {
         if (this.isDead) return
+        this.onArrival()
         if (route.isPartitioned) return reject(new ConnectionLostError('the connection attempt timed out'))
         if (route.isRefused) return reject(new ConnectionLostError('the connection was refused'))
         if (!this.isOpen) this.connection++
@@ -119,7 +122,9 @@ export class SimulatedLink implements Link {
       this.toNode.send({
         connection,
         deliver: () => {
-          if (this.pending.delete(request)) settle()
+          if (!this.pending.delete(request)) return
+          this.onArrival()
+          settle()
         },
       })
     const run = () => {
@@ -138,10 +143,19 @@ export class SimulatedLink implements Link {
     const { connection } = this
     if (!this.isOpen || this.isDead) return
     const copies = this.network.choices.chance(this.route.duplicates) ? 2 : 1
-    for (let copy = 0; copy < copies; copy++) this.toNode.send({ connection, deliver })
+    const arrive = () => {
+      if (this.isDead) return
+      this.onArrival()
+      deliver()
+    }
+    for (let copy = 0; copy < copies; copy++) this.toNode.send({ connection, deliver: arrive })
   }
 
   close(): void {
+    if (!this.isDead) this.disconnect()
+  }
+
+  private disconnect(): void {
     this.isOpen = false
     this.connection++
     this.route.links.delete(this)
@@ -155,6 +169,7 @@ export class SimulatedLink implements Link {
   reset(): void {
     if (!this.isOpen || this.isDead) return
     this.close()
+    this.onArrival()
     const lost = [...this.pending]
     this.pending.clear()
     for (const { reject } of lost) reject(new ConnectionLostError())
@@ -165,7 +180,7 @@ export class SimulatedLink implements Link {
   kill(): void {
     this.isDead = true
     // Requests that the operating system has already sent still arrive, unless the machine is gone as well.
-    if (this.network.choices.chance(0.5)) this.close()
+    if (this.network.choices.chance(0.5)) this.disconnect()
     this.isOpen = false
     this.route.links.delete(this)
     this.pending.clear()
@@ -189,9 +204,9 @@ export class Network {
     this.choices = choices
   }
 
-  /** Creates a link, which is not open yet. */
-  createLink(node: string, server: string): SimulatedLink {
-    return new SimulatedLink(this, this.route(node, server))
+  /** Creates a link, which is not open yet. `onArrival` is called before each event that reaches the node. */
+  createLink(node: string, server: string, onArrival: () => void = () => {}): SimulatedLink {
+    return new SimulatedLink(this, this.route(node, server), onArrival)
   }
 
   /** Packets between the node and the server wait until {@link heal}. */

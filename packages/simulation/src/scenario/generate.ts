@@ -12,6 +12,8 @@ import {
 
 const MIN_CALLS = 2000
 const MIN_FAULTS = 50
+/** How many crashes at an await a scenario has in addition. */
+const MIN_AWAIT_CRASHES = 6
 /** How many faults of disks a scenario with disks has in addition. */
 const MIN_DISK_FAULTS = 8
 
@@ -25,6 +27,8 @@ export function generateScenario(seed: number): Scenario {
   if (diskNodes.length > 0)
     for (let count = MIN_DISK_FAULTS + choices.below(8); count > 0; count--)
       faults.push(planDiskFault(choices, choices.pick(diskNodes)))
+  for (let count = MIN_AWAIT_CRASHES + choices.below(4); count > 0; count--)
+    faults.push(planAwaitCrash(choices, calls))
   const byTime = (a: { at: number }, b: { at: number }) => a.at - b.at
   return { seed, nodes, diskNodes, calls: calls.toSorted(byTime), faults: faults.toSorted(byTime) }
 }
@@ -33,6 +37,19 @@ export function generateScenario(seed: number): Scenario {
 const planDiskNodes = (choices: Choices, nodes: number): number[] => {
   if (nodes > 3) return Array.from({ length: nodes - 3 }, (_, at) => at + 3)
   return choices.chance(0.5) ? [2] : []
+}
+
+/** Ends a process at an await in the work of a call, or soon after it. */
+function planAwaitCrash(choices: Choices, calls: readonly PlannedCall[]): Fault {
+  const { at, node } = choices.pick(calls.filter((call) => call.at < FAULTS_END_MS))
+  return {
+    at,
+    kind: 'await_crash',
+    node,
+    microtask: 1 + choices.below(choices.pick([20, 200, 2000])),
+    isPowerFailure: choices.chance(0.5),
+    downMs: choices.delay(20_000),
+  }
 }
 
 function planDiskFault(choices: Choices, node: number): Fault {

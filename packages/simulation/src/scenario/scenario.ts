@@ -34,6 +34,15 @@ export type Server = 'store' | 'redis'
 /** A failure, as plain data, so that a failing scenario can be reduced and printed. */
 export type Fault = { readonly at: number } & (
   | { readonly kind: 'crash'; readonly node: number; readonly downMs: number }
+  /** The process ends before a microtask of it: the first one after `at` has number 1. */
+  | {
+      readonly kind: 'await_crash'
+      readonly node: number
+      readonly microtask: number
+      /** Whether the disk of the node loses everything that was not flushed. */
+      readonly isPowerFailure: boolean
+      readonly downMs: number
+    }
   | { readonly kind: 'restart'; readonly node: number; readonly downMs: number }
   | { readonly kind: 'power_failure'; readonly node: number; readonly downMs: number }
   /** The disk acknowledges flushes without making them, and loses its power after `ms`. */
@@ -57,6 +66,10 @@ export type Fault = { readonly at: number } & (
   | { readonly kind: 'clock_step'; readonly node: number; readonly step: number; readonly ms: number }
   | { readonly kind: 'clock_drift'; readonly node: number; readonly rate: number; readonly ms: number }
 )
+
+/** The kind of a fault, and which of several failures of a server or a disk it is. */
+export const faultKind = (fault: Fault): string =>
+  'fault' in fault ? `${fault.kind} ${fault.fault}` : fault.kind
 
 /** Everything that a simulation does. The delays of single packets come from the seed as well. */
 export interface Scenario {
