@@ -74,13 +74,17 @@ export class FaultInjector {
         return this.during(fault.ms, [this.node(fault.node)], fault.server, (node, isOn) =>
           network.setDuplicates(node, fault.server, isOn ? 0.2 : 0),
         )
+      case 'loss':
+        return this.during(fault.ms, [this.node(fault.node)], fault.server, (node, isOn) =>
+          network.setLosses(node, fault.server, isOn ? fault.losses : 0),
+        )
       case 'server_down':
         return this.during(fault.ms, cluster.nodes, fault.server, (node, isOn) => {
           network.refuse(node, fault.server, isOn)
-          if (isOn) network.reset(node, fault.server)
+          if (isOn) network.resetByServer(node, fault.server)
         })
       case 'server_crash':
-        for (const { name } of cluster.nodes) network.reset(name, fault.server)
+        for (const { name } of cluster.nodes) network.resetByServer(name, fault.server)
         if (fault.server === 'redis') cluster.redis.restart(fault.loss)
         else cluster.postgres.crash(cluster.now())
         return

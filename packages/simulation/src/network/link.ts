@@ -25,7 +25,7 @@ export interface Link {
   request<T>(execute: () => T): Promise<T>
   /** Sends a message from the server to the node. It can be lost, delayed, repeated and overtaken by others. */
   push(deliver: () => void): void
-  /** Closes the connection. Requests on their way may still be executed. */
+  /** Closes the connection. The server may still execute requests on their way, also after requests of a new connection. */
   close(): void
   /** Called when the connection is reset, not after {@link close}. */
   onReset(listener: () => void): void

@@ -8,9 +8,23 @@ const CONNECT_TIMEOUT_MS = 2000
 /** The usual delay of a packet. */
 const MEAN_DELAY_MS = 1
 
+/** The time between two packets of a connection. Events at the same time have a random order, and packets of a connection do not. */
+const PACKET_GAP_MS = 0.000_001
+
+/** The time after which TCP sends a lost packet again. It doubles with each loss. */
+const RETRANSMIT_MS = 200
+const MAX_RETRANSMITS = 5
+
+/** The probability that a server still gets the requests that were on their way when the client lost the connection. */
+const LATE_REQUESTS_CHANCE = 0.5
+
+/** A server executes no request of a closed connection that arrives later than this, because it ends idle transactions. */
+const MAX_LATE_MS = 5000
+
 /** A message on its way. `deliver` runs when it arrives. */
 interface Packet {
   readonly connection: number
+  readonly sentAt: number
   readonly deliver: () => void
 }
 
@@ -23,6 +37,12 @@ class Route {
   meanDelay = MEAN_DELAY_MS
   /** The probability that a message arrives twice. */
   duplicates = 0
+  /** The probability that a packet is lost and sent again. Later packets of the same connection wait for it. */
+  losses = 0
+  /** When the server last ended. It executes no request that was sent before. */
+  serverEndedAt = Number.NEGATIVE_INFINITY
+  /** Directions of connections, open or closed, with packets that wait for the end of a partition. */
+  readonly stalledLanes = new Set<Lane>()
   /** The open links. */
   readonly links = new Set<SimulatedLink>()
 }
@@ -51,8 +71,23 @@ class Lane {
   send(packet: Packet): void {
     const { scheduler, choices } = this.network
     const { now } = scheduler
-    this.lastArrival = Math.max(this.lastArrival, now + choices.delay(this.route.meanDelay))
+    const delay = choices.delay(this.route.meanDelay) + this.retransmitDelay()
+    this.lastArrival = Math.max(this.lastArrival + PACKET_GAP_MS, now + delay)
     scheduler.schedule(this.lastArrival - now, () => this.arrive(packet))
+  }
+
+  /** The next packet belongs to a new connection, and does not wait for those of the last one. */
+  startConnection(): void {
+    this.lastArrival = 0
+  }
+
+  private retransmitDelay(): number {
+    const { losses } = this.route
+    let delay = 0
+    if (losses > 0)
+      for (let count = 0; count < MAX_RETRANSMITS && this.network.choices.chance(losses); count++)
+        delay += RETRANSMIT_MS * 2 ** count
+    return delay
   }
 
   /** Sends the packets that waited for the end of a partition. */
@@ -62,8 +97,10 @@ class Lane {
 
   private arrive(packet: Packet): void {
     if (!this.isAlive(packet)) return
-    if (this.route.isPartitioned) this.stalled.push(packet)
-    else packet.deliver()
+    if (this.route.isPartitioned) {
+      this.stalled.push(packet)
+      this.route.stalledLanes.add(this)
+    } else packet.deliver()
   }
 }
 
@@ -74,8 +111,10 @@ export class SimulatedLink implements Link {
   private readonly route: Route
   private readonly toServer: Lane
   private readonly toNode: Lane
-  /** The number of the current connection. Packets of earlier ones are lost. */
+  /** The number of the current connection. Replies and messages of earlier ones are lost. */
   private connection = 0
+  /** Requests of the connections up to this number are lost. Those of later ones arrive, although the connection may be closed. */
+  private lastLostConnection = -1
   private readonly pending = new Set<PendingRequest>()
   private resetListener = () => {}
   private isDead = false
@@ -85,9 +124,13 @@ export class SimulatedLink implements Link {
     this.network = network
     this.route = route
     this.onArrival = onArrival
-    const isAlive = ({ connection }: Packet) => connection === this.connection || connection < 0
-    this.toServer = new Lane(network, route, isAlive)
-    this.toNode = new Lane(network, route, isAlive)
+    const isCurrent = ({ connection }: Packet) => this.isOpen && connection === this.connection
+    const isLate = ({ connection, sentAt }: Packet) =>
+      connection > this.lastLostConnection &&
+      sentAt > route.serverEndedAt &&
+      network.scheduler.now - sentAt < MAX_LATE_MS
+    this.toServer = new Lane(network, route, (packet) => isCurrent(packet) || isLate(packet))
+    this.toNode = new Lane(network, route, isCurrent)
   }
 
   open(): Promise<void> {
@@ -100,12 +143,18 @@ export class SimulatedLink implements Link {
         this.onArrival()
         if (route.isPartitioned) return reject(new ConnectionLostError('the connection attempt timed out'))
         if (route.isRefused) return reject(new ConnectionLostError('the connection was refused'))
-        if (!this.isOpen) this.connection++
-        this.isOpen = true
+        if (!this.isOpen) this.startConnection()
         route.links.add(this)
         resolve()
       })
     })
+  }
+
+  private startConnection(): void {
+    this.connection++
+    this.isOpen = true
+    this.toServer.startConnection()
+    this.toNode.startConnection()
   }
 
   request<T>(execute: () => T): Promise<T> {
@@ -116,11 +165,13 @@ export class SimulatedLink implements Link {
     if (this.isDead) return
     if (!this.isOpen) return reject(new ConnectionLostError())
     const { connection } = this
+    const { scheduler } = this.network
     const request: PendingRequest = { connection, reject }
     this.pending.add(request)
     const reply = (settle: () => void) =>
       this.toNode.send({
         connection,
+        sentAt: scheduler.now,
         deliver: () => {
           if (!this.pending.delete(request)) return
           this.onArrival()
@@ -136,7 +187,8 @@ export class SimulatedLink implements Link {
       }
     }
     const copies = this.network.choices.chance(this.route.duplicates) ? 2 : 1
-    for (let copy = 0; copy < copies; copy++) this.toServer.send({ connection, deliver: run })
+    const packet = { connection, sentAt: scheduler.now, deliver: run }
+    for (let copy = 0; copy < copies; copy++) this.toServer.send(packet)
   }
 
   push(deliver: () => void): void {
@@ -148,16 +200,18 @@ export class SimulatedLink implements Link {
       this.onArrival()
       deliver()
     }
-    for (let copy = 0; copy < copies; copy++) this.toNode.send({ connection, deliver: arrive })
+    const packet = { connection, sentAt: this.network.scheduler.now, deliver: arrive }
+    for (let copy = 0; copy < copies; copy++) this.toNode.send(packet)
   }
 
   close(): void {
-    if (!this.isDead) this.disconnect()
+    if (!this.isDead) this.end(this.network.choices.chance(LATE_REQUESTS_CHANCE))
   }
 
-  private disconnect(): void {
+  /** Closes the connection. Its requests that have not arrived are lost, unless the server still gets them. */
+  private end(hasLateRequests: boolean): void {
+    if (!hasLateRequests) this.lastLostConnection = this.connection
     this.isOpen = false
-    this.connection++
     this.route.links.delete(this)
   }
 
@@ -165,10 +219,13 @@ export class SimulatedLink implements Link {
     this.resetListener = listener
   }
 
-  /** The connection breaks. The server gets the requests that have arrived, and the node gets an error for each of the others. */
-  reset(): void {
+  /**
+   * The connection breaks, and the node gets an error for each request without a reply. The server executed those that had arrived,
+   * and with `hasLateRequests` also executes those that arrive later, possibly after a request of a new connection.
+   */
+  reset(hasLateRequests: boolean): void {
     if (!this.isOpen || this.isDead) return
-    this.close()
+    this.end(hasLateRequests)
     this.onArrival()
     const lost = [...this.pending]
     this.pending.clear()
@@ -176,20 +233,14 @@ export class SimulatedLink implements Link {
     this.resetListener()
   }
 
-  /** The process of the node dies: nothing of this link happens in the node any more. */
+  /**
+   * The process of the node dies: nothing of this link happens in the node any more. Requests that the operating system has already
+   * sent still arrive, unless the machine is gone as well.
+   */
   kill(): void {
     this.isDead = true
-    // Requests that the operating system has already sent still arrive, unless the machine is gone as well.
-    if (this.network.choices.chance(0.5)) this.disconnect()
-    this.isOpen = false
-    this.route.links.delete(this)
+    this.end(this.network.choices.chance(LATE_REQUESTS_CHANCE))
     this.pending.clear()
-  }
-
-  /** Sends everything that waited for the end of a partition. */
-  resume(): void {
-    this.toServer.resume()
-    this.toNode.resume()
   }
 }
 
@@ -216,13 +267,24 @@ export class Network {
 
   /** Ends a partition. */
   heal(node: string, server: string): void {
-    this.route(node, server).isPartitioned = false
-    for (const link of this.route(node, server).links) link.resume()
+    const route = this.route(node, server)
+    route.isPartitioned = false
+    const lanes = [...route.stalledLanes]
+    route.stalledLanes.clear()
+    for (const lane of lanes) lane.resume()
   }
 
-  /** Breaks all connections between the node and the server. */
+  /** Breaks all connections between the node and the server. The server may still execute requests that were on their way. */
   reset(node: string, server: string): void {
-    for (const link of this.route(node, server).links) link.reset()
+    const hasLateRequests = this.choices.chance(LATE_REQUESTS_CHANCE)
+    for (const link of this.route(node, server).links) link.reset(hasLateRequests)
+  }
+
+  /** Breaks all connections between the node and a server that ends: it executes nothing that was on its way. */
+  resetByServer(node: string, server: string): void {
+    const route = this.route(node, server)
+    route.serverEndedAt = this.scheduler.now
+    for (const link of route.links) link.reset(false)
   }
 
   /** The server accepts no connections, or accepts them again. */
@@ -238,6 +300,11 @@ export class Network {
   /** Changes the probability that a message arrives twice. */
   setDuplicates(node: string, server: string, probability: number): void {
     this.route(node, server).duplicates = probability
+  }
+
+  /** Changes the probability that a packet is lost and sent again. */
+  setLosses(node: string, server: string, probability: number): void {
+    this.route(node, server).losses = probability
   }
 
   private route(node: string, server: string): Route {

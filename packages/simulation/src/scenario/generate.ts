@@ -105,7 +105,7 @@ function planFault(choices: Choices, nodes: number): Fault {
   // Mostly shorter than a timeout, and sometimes longer than a lease.
   const ms = choices.pick([500, 4000, 20_000, 120_000, 400_000]) * choices.random()
   const operation = choices.pick(OPERATIONS)
-  switch (choices.below(15)) {
+  switch (choices.below(16)) {
     case 0:
     case 1:
       return { at, kind: 'crash', node, downMs: choices.delay(20_000) }
@@ -138,6 +138,8 @@ function planFault(choices: Choices, nodes: number): Fault {
       }
     case 14:
       return { at, kind: 'redis_fault', fault: choices.pick(['oom', 'readonly', 'loading']), ms }
+    case 15:
+      return { at, kind: 'loss', node, server, ms, losses: choices.pick([0.05, 0.2, 0.5]) }
     case 10:
       return { at, kind: 'upstream_down', operation, ms: choices.delay(60_000) }
     case 11:

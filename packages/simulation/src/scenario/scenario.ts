@@ -58,6 +58,14 @@ export type Fault = { readonly at: number } & (
       readonly delay: number
     }
   | { readonly kind: 'duplicate'; readonly node: number; readonly server: Server; readonly ms: number }
+  | {
+      readonly kind: 'loss'
+      readonly node: number
+      readonly server: Server
+      readonly ms: number
+      /** The probability that a packet is lost. */
+      readonly losses: number
+    }
   | { readonly kind: 'server_down'; readonly server: Server; readonly ms: number }
   | { readonly kind: 'server_crash'; readonly server: Server; readonly loss: RedisLoss }
   | { readonly kind: 'store_fault'; readonly fault: PostgresFault; readonly ms: number }

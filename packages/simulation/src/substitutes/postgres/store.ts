@@ -147,20 +147,27 @@ export function createSimulatedPostgresStore(options: SimulatedStoreOptions): St
     let link: Link | undefined
     const retry = () => {
       unsubscribe()
-      if (!isStopped) timer = clock.setTimer(listen, LISTEN_AGAIN_MS)
+      if (!isStopped && timer === undefined) timer = clock.setTimer(listen, LISTEN_AGAIN_MS)
     }
     const listen = () => {
+      timer = undefined
       const current = options.connect()
       link = current
       current.onReset(retry)
-      const notify = () => current.push(() => void (!isStopped && listener()))
+      // A connection of a process that has died is not open.
+      const notify = () =>
+        current.isOpen ? current.push(() => void (!isStopped && listener())) : unsubscribe()
       current
         .open()
-        .then(() => current.request(() => host.postgres.onRequest(notify)))
+        .then(() =>
+          current.request(() => {
+            unsubscribe()
+            if (current.isOpen) unsubscribe = host.postgres.onRequest(notify)
+          }),
+        )
         .then(
-          (end) => {
-            unsubscribe = end
-            if (isStopped) end()
+          () => {
+            if (isStopped) unsubscribe()
             else listener()
           },
           () => retry(),
@@ -178,7 +185,7 @@ export function createSimulatedPostgresStore(options: SimulatedStoreOptions): St
     return stop
   }
 
-  return {
+  const store = {
     kind: 'postgres',
     sessions: part('sessions', [...journal, 'get']),
     events: part('events', journal),
@@ -205,4 +212,6 @@ export function createSimulatedPostgresStore(options: SimulatedStoreOptions): St
     },
     freeSpace: async () => undefined,
   } as Store
+  // The simulation checks the size of everything that a runtime refers to.
+  return Object.assign(store, { state: { database, pool, running, stopListening } })
 }

@@ -119,7 +119,11 @@ class SimulatedRedisClient implements RedisClient {
     const { host } = this.options
     const { connection } = this
     const result = await this.request(() => {
-      if (command.toUpperCase() === 'SUBSCRIBE') this.registerSubscriber(connection)
+      // The server ends the subscriptions of a connection that is closed.
+      if (command === 'SUBSCRIBE' || command === 'subscribe') {
+        if (this.connection !== connection) return { reply: null, error: undefined }
+        this.registerSubscriber(connection)
+      }
       const { reply, error, pushes } = host.redis.execute([command, ...args], host.now(), connection)
       for (const push of pushes) host.subscribers.get(push.connection)?.(push.channel, push.text)
       return { reply, error }
@@ -153,11 +157,18 @@ class SimulatedRedisClient implements RedisClient {
 
   private registerSubscriber(connection: string): void {
     const { link } = this
-    this.options.host.subscribers.set(connection, (channel, text) =>
-      link?.push(() => {
+    const { host } = this.options
+    host.subscribers.set(connection, (channel, text) => {
+      // The process that had the connection has died.
+      if (link?.isOpen !== true) {
+        host.subscribers.delete(connection)
+        host.redis.disconnect(connection)
+        return
+      }
+      link.push(() => {
         if (this.connection === connection) this.emit('message', channel, text)
-      }),
-    )
+      })
+    })
   }
 
   private emit(event: string, ...args: unknown[]): void {
