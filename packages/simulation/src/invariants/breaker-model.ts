@@ -62,10 +62,10 @@ export class BreakerModel {
       const states = new Set<string>()
       for (const { name, runtime } of nodes) {
         if (runtime === undefined) throw new Violation('converges', `${name} has not started again`)
-        const { breaker, isFleetOpen } = linkOf(runtime, operation)
+        const { breaker, epoch, isFleetOpen } = linkOf(runtime, operation)
         const { connected } = runtime.fleet ?? {}
         states.add(
-          `${breaker.currentState}, fleet ${isFleetOpen ? 'open' : 'closed'}, connected ${connected}`,
+          `${breaker.currentState}, fleet ${isFleetOpen ? 'open' : 'closed'}, epoch ${epoch}, connected ${connected}`,
         )
       }
       const [state = ''] = states
