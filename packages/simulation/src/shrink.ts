@@ -1,5 +1,5 @@
 import type { Scenario } from './scenario/scenario.js'
-import { type SimulationResult, simulate } from './simulate.js'
+import { type SimulationOptions, type SimulationResult, simulate } from './simulate.js'
 
 /** How many simulations a reduction may run. */
 const MAX_RUNS = 120
@@ -14,13 +14,16 @@ export interface FailingScenario {
  * Removes calls and faults from a failing scenario while the same invariant still fails. The result is small, not always minimal:
  * the number of simulations is limited.
  */
-export async function shrink(failing: FailingScenario, maxRuns = MAX_RUNS): Promise<FailingScenario> {
+export async function shrink(
+  failing: FailingScenario,
+  { maxRuns = MAX_RUNS, onEvent }: { maxRuns?: number } & Pick<SimulationOptions, 'onEvent'> = {},
+): Promise<FailingScenario> {
   let best = failing
   let runs = 0
   const invariant = failing.result.violation?.invariant
   const attempt = async (scenario: Scenario): Promise<boolean> => {
     if (runs++ >= maxRuns) return false
-    const result = await simulate(scenario)
+    const result = await simulate(scenario, { onEvent })
     if (result.violation?.invariant !== invariant) return false
     best = { scenario, result }
     return true
@@ -34,7 +37,7 @@ export async function shrink(failing: FailingScenario, maxRuns = MAX_RUNS): Prom
     await removeParts(best.scenario[list].length, (from, to) =>
       attempt({ ...best.scenario, [list]: best.scenario[list].toSpliced(from, to - from) }),
     )
-  return { ...best, result: await simulate(best.scenario, { record: true }) }
+  return { ...best, result: await simulate(best.scenario, { record: true, onEvent }) }
 }
 
 /** Removes ever smaller parts of a list: `remove` tries to remove the items from `from` to `to`, and returns whether it did. */

@@ -3,13 +3,14 @@ import { FaultInjector } from './cluster/inject.js'
 import type { SimulatedNode } from './cluster/simulated-node.js'
 import { Upstreams } from './cluster/upstreams.js'
 import { runInMacrotask } from './engine/microtasks.js'
-import { Scheduler } from './engine/scheduler.js'
+import { EventLimitError, Scheduler } from './engine/scheduler.js'
 import { Choices } from './engine/seeded-random.js'
 import { START_WALL_MS } from './engine/virtual-clock.js'
 import { BreakerModel } from './invariants/breaker-model.js'
 import { DeadLetterModel } from './invariants/dead-letter-model.js'
+import { MemoryModel } from './invariants/memory-model.js'
 import { Violation } from './invariants/violation.js'
-import { CALLS_END_MS, DURATION_MS, type Scenario } from './scenario/scenario.js'
+import { CALLS_END_MS, DURATION_MS, FAULTS_END_MS, type Scenario } from './scenario/scenario.js'
 import { Trace } from './trace.js'
 import { Workload } from './workload.js'
 
@@ -31,11 +32,28 @@ export interface SimulationResult {
 /** A requested replay is made within this time after the last fault. */
 const SERVED_WITHIN_MS = 600_000
 
+/** How often all of the state is checked. */
+const CHECK_INTERVAL_MS = 120_000
+
+/** From this time on all nodes agree about the breakers. The last faults end 400 s after the last one begins. */
+const CONVERGED_MS = FAULTS_END_MS + 800_000
+
 /** Ends the run of the scheduler. */
 class Stop extends Error {}
 
+/** The options of a simulation. */
+export interface SimulationOptions {
+  /** Whether the lines of the trace are kept. */
+  readonly record?: boolean | undefined
+  /** Called after each event with the virtual time. */
+  readonly onEvent?: ((now: number) => void) | undefined
+}
+
 /** Runs a scenario. Several simulations must not run at the same time in one process, because they share `console`. */
-export async function simulate(scenario: Scenario, { record = false } = {}): Promise<SimulationResult> {
+export async function simulate(
+  scenario: Scenario,
+  { record = false, onEvent }: SimulationOptions = {},
+): Promise<SimulationResult> {
   const choices = new Choices(scenario.seed ^ 0x5eed)
   const scheduler = new Scheduler(choices.fork().random)
   const trace = new Trace(record)
@@ -90,6 +108,7 @@ export async function simulate(scenario: Scenario, { record = false } = {}): Pro
     },
     onDiskWarning: (process, line) => addTrace('disk', `${process} ${line}`),
   })
+  const memory = new MemoryModel((process) => workload.workOf(process))
   const injector = new FaultInjector(scheduler, cluster, upstreams, (text) => addTrace('fault', text))
 
   for (const fault of scenario.faults) scheduler.schedule(fault.at, () => injector.inject(fault))
@@ -103,6 +122,14 @@ export async function simulate(scenario: Scenario, { record = false } = {}): Pro
       cluster.crashes.enter(nodeOf(process.name))
       workload.start(process, runtime, call, number)
     })
+  for (let at = CHECK_INTERVAL_MS; at < DURATION_MS; at += CHECK_INTERVAL_MS)
+    scheduler.schedule(at, () =>
+      check(() => {
+        memory.checkState(cluster.nodes, false)
+        workload.checkCounters(cluster.nodes)
+        if (at >= CONVERGED_MS) breakers.checkConverged(cluster.nodes)
+      }),
+    )
   cluster.start()
 
   const onUnhandled = (error: unknown) =>
@@ -120,6 +147,8 @@ export async function simulate(scenario: Scenario, { record = false } = {}): Pro
       scheduler.runUntil(DURATION_MS, () => {
         cluster.crashes.onEventEnded()
         if (violation !== undefined) throw new Stop()
+        memory.checkTimers(cluster.nodes)
+        onEvent?.(scheduler.now)
       }),
     )
     deadLetters.checkAll((id) => cluster.readEntry(id))
@@ -130,8 +159,10 @@ export async function simulate(scenario: Scenario, { record = false } = {}): Pro
     }
     breakers.checkConverged(cluster.nodes)
     workload.checkCounters(cluster.nodes)
+    memory.checkState(cluster.nodes, true)
   } catch (error) {
     if (error instanceof Violation) report(error)
+    else if (error instanceof EventLimitError) report(new Violation('hangs', error.message))
     else if (!(error instanceof Stop)) throw error
   } finally {
     process.off('unhandledRejection', onUnhandled)
@@ -155,6 +186,9 @@ export async function simulate(scenario: Scenario, { record = false } = {}): Pro
       entries: deadLetters.entries.size,
       probes: breakers.probeCount,
       ...sumDisks([...cluster.disks.values()]),
+      largestObjects: memory.largest.objects,
+      busiestSecond: scheduler.maxPeriodCount,
+      largestTimers: memory.largest.timers,
     },
   }
 }

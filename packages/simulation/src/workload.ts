@@ -4,6 +4,7 @@ import type { Process, SimulatedNode } from './cluster/simulated-node.js'
 import type { Upstreams } from './cluster/upstreams.js'
 import type { Scheduler } from './engine/scheduler.js'
 import type { DeadLetterModel } from './invariants/dead-letter-model.js'
+import type { ProcessWork } from './invariants/memory-model.js'
 import { Violation } from './invariants/violation.js'
 import { OPERATIONS, type Operation, type PlannedAttempt, type PlannedCall } from './scenario/scenario.js'
 
@@ -24,6 +25,8 @@ const LIMIT_MS: Record<PlannedCall['action'], number> = {
 /** A call of an operation without a timeout takes as long as its attempts. */
 const UNLIMITED_MS = 2_700_000
 
+const NO_WORK: ProcessWork = { startedCount: 0, activeCount: 0 }
+
 /** A handler of a replay that ends before its deadline in most cases. */
 const DEFAULT_ATTEMPT: PlannedAttempt = { ms: 50, fails: false }
 
@@ -43,8 +46,11 @@ export interface WorkloadParts {
   check(fn: () => void): void
 }
 
-/** The calls of one process that have not settled, and what it reported. */
+/** The work of one process, and what it reported. */
 interface ProcessRecord {
+  /** Calls and actions since the process started, and those of them that have not ended, with the handlers that run. */
+  startedCount: number
+  activeCount: number
   /** The items whose dead letters were reported as not stored. */
   readonly itemsNotStored: Set<string>
   /** Attempts that succeeded, and events of calls that succeeded after a retry. */
@@ -66,7 +72,13 @@ export class Workload {
 
   /** Registers handlers and starts the worker of a new process. The first node has neither: it requests replays from others. */
   onStarted(process: Process, runtime: Holdfast): void {
-    const record: ProcessRecord = { itemsNotStored: new Set(), successes: 0, recoveries: 0 }
+    const record: ProcessRecord = {
+      startedCount: 0,
+      activeCount: 0,
+      itemsNotStored: new Set(),
+      successes: 0,
+      recoveries: 0,
+    }
     this.records.set(process, record)
     runtime.events.on('dead_letter_failed', ({ context }) => {
       if (typeof context?.item_id === 'string') record.itemsNotStored.add(context.item_id)
@@ -86,9 +98,15 @@ export class Workload {
   start(process: Process, runtime: Holdfast, call: PlannedCall, number: number): void {
     this.counts.started++
     const { scheduler } = this.parts
+    const record = this.records.get(process)
+    if (record !== undefined) {
+      record.startedCount++
+      record.activeCount++
+    }
     let isSettled = false
     const onSettled = (text: string) => {
       isSettled = true
+      if (record !== undefined) record.activeCount--
       if (process.isAlive) this.parts.trace(process.name, `${call.action} ${number} ${text}`)
     }
     this.parts.trace(process.name, `${call.action} ${number} ${call.operation}`)
@@ -197,8 +215,11 @@ export class Workload {
     })
     const attempt = this.handlerAttempts.get(operation) ?? DEFAULT_ATTEMPT
     this.handlerAttempts.delete(operation)
+    const record = this.records.get(process)
+    if (record !== undefined) record.activeCount++
     return upstreams.attempt(process.clock, operation, attempt, signal, (failed) => {
       if (run !== undefined && process.isAlive) queue.onHandlerEnded(run, failed)
+      if (record !== undefined) record.activeCount--
       if (!failed) this.countSuccess(process)
     })
   }
@@ -206,6 +227,11 @@ export class Workload {
   /** Runs a check, unless the process has died: its code that still runs has no meaning. */
   private checkAlive(process: Process, fn: () => void): void {
     if (process.isAlive) this.parts.check(fn)
+  }
+
+  /** How much work a process has had, and has now. */
+  workOf(process: Process): ProcessWork {
+    return this.records.get(process) ?? NO_WORK
   }
 
   private countSuccess(process: Process): void {

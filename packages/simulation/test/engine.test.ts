@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { runInMacrotask } from '../src/engine/microtasks.js'
-import { Scheduler } from '../src/engine/scheduler.js'
+import { EventLimitError, Scheduler } from '../src/engine/scheduler.js'
 import { Choices } from '../src/engine/seeded-random.js'
 import { VirtualClock } from '../src/engine/virtual-clock.js'
 
@@ -48,7 +48,39 @@ describe('scheduler', () => {
   })
 })
 
+describe('a scheduler whose time hardly advances', () => {
+  it.each([0, 0.001, 0.04])(
+    'ends with an error if a timer starts itself again after %d ms',
+    async (delay) => {
+      const scheduler = new Scheduler(new Choices(1).random)
+      const restart = () => void scheduler.schedule(delay, restart)
+      restart()
+      await expect(runInMacrotask(() => scheduler.runUntil(10_000))).rejects.toThrow(EventLimitError)
+      expect(scheduler.now).toBeLessThan(1000)
+    },
+  )
+
+  it('counts the events of each virtual second alone', async () => {
+    const scheduler = new Scheduler(new Choices(1).random)
+    for (let at = 0; at < 60_000; at++) scheduler.schedule(at / 10, () => {})
+    await runInMacrotask(() => scheduler.runUntil(10_000))
+    expect(scheduler.maxPeriodCount).toBe(10_000)
+  })
+})
+
 describe('virtual clock', () => {
+  it('counts the timers that wait', async () => {
+    const scheduler = new Scheduler(new Choices(1).random)
+    const clock = new VirtualClock(scheduler)
+    const [fired, cleared] = [clock.setTimer(() => {}, 10), clock.setTimer(() => {}, 20)]
+    clock.setTimer(() => {}, 30)
+    clock.clearTimer(cleared)
+    clock.clearTimer(cleared)
+    await runInMacrotask(() => scheduler.runUntil(10.5))
+    clock.clearTimer(fired)
+    expect(clock.timerCount).toBe(1)
+  })
+
   it('drifts away from virtual time', async () => {
     const scheduler = new Scheduler(new Choices(1).random)
     const clock = new VirtualClock(scheduler)

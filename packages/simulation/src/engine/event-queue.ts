@@ -4,7 +4,8 @@ export interface ScheduledEvent {
   /** Orders events that are due at the same time. */
   readonly rank: number
   readonly fn: () => void
-  isCancelled: boolean
+  /** Whether it was cancelled or has run. */
+  isDone: boolean
 }
 
 const isBefore = (a: ScheduledEvent, b: ScheduledEvent): boolean =>
@@ -29,7 +30,7 @@ export class EventQueue {
 
   /** The first event that is not cancelled. */
   peek(): ScheduledEvent | undefined {
-    while (this.heap[0]?.isCancelled) this.removeFirst()
+    while (this.heap[0]?.isDone) this.removeFirst()
     return this.heap[0]
   }
 

@@ -22,6 +22,8 @@ export class VirtualClock implements Clock {
   private wallOffset = START_WALL_MS
   private isStopped = false
   private readonly onTimer: () => void
+  /** The number of timers that have neither fired nor been cleared. */
+  timerCount = 0
 
   /** @param onTimer - is called before each timer that fires */
   constructor(scheduler: Scheduler, onTimer: () => void = () => {}) {
@@ -43,7 +45,9 @@ export class VirtualClock implements Clock {
     // A drift that changes while a timer waits does not change the timer, because drifts are small. No timer fires too early, not
     // even by a rounding error.
     const delay = ms > 0 ? ms / this.rate + RESOLUTION_MS : 0
+    this.timerCount++
     return this.scheduler.schedule(delay, () => {
+      this.timerCount--
       if (this.isStopped) return
       this.onTimer()
       fn()
@@ -51,7 +55,10 @@ export class VirtualClock implements Clock {
   }
 
   clearTimer(handle: unknown): void {
-    if (handle !== undefined) this.scheduler.cancel(handle as ScheduledEvent)
+    const event = handle as ScheduledEvent | undefined
+    if (event === undefined || event.isDone) return
+    this.timerCount--
+    this.scheduler.cancel(event)
   }
 
   /** Moves the wall time forward or back, as an operator or a time server does. */

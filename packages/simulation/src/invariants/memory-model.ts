@@ -1,0 +1,113 @@
+import type { Holdfast } from '@holdfast/runtime'
+import type { Process, SimulatedNode } from '../cluster/simulated-node.js'
+import { VirtualClock } from '../engine/virtual-clock.js'
+import { SimulatedLink } from '../network/network.js'
+import { measureState } from './state-size.js'
+import { Violation } from './violation.js'
+
+/** The work of a process that its workload knows. */
+export interface ProcessWork {
+  /** Calls and actions since the process started. */
+  readonly startedCount: number
+  /** Calls, actions and handlers that have not ended. */
+  readonly activeCount: number
+}
+
+/** The largest number of elements in the collections of a class that is not named below, in a process without work. */
+const REST_ELEMENTS = 12
+
+/** The largest number of elements that an active call or handler adds to the collections of a class. */
+const ELEMENTS_PER_ACTIVE_CALL = 16
+
+/** The largest number of elements that a call adds until the store has its records: a session, events and errors wait in an outbox. */
+const ELEMENTS_PER_CALL = 16
+
+/** Classes that have more elements at rest: parsed configuration, listeners, and metrics of the last hours. */
+const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
+  DenseStore: 4096,
+  LabelledValues: 120,
+  TimeSeries: 80,
+  OperationRecorder: 48,
+  OperationCompiler: 40,
+  // The results of the last 30 s, of which four open the breaker.
+  _OutcomeWindow: 64,
+  Redis: 40,
+  CallObservers: 24,
+  ActiveConfig: 24,
+  // One line for each different warning, of which the runtime keeps at most 1,000.
+  StoreBackedContext: 1016,
+}
+
+/** The largest number of objects of a process without work, and how many an active call and a call with waiting records add. */
+const REST_OBJECTS = 1000
+const OBJECTS_PER_ACTIVE_CALL = 100
+const OBJECTS_PER_CALL = 100
+
+/** The largest number of timers of a process without work, and how many an active call adds. */
+const REST_TIMERS = 60
+const TIMERS_PER_ACTIVE_CALL = 8
+
+/** The store in files has an index of all entries, whose size depends on what is stored and not on the work of the process. */
+const partsOfIndexedStore = ({ store }: Holdfast): ReadonlySet<unknown> =>
+  new Set(store.kind === 'files' ? [store, ...Object.values(store)] : [])
+
+/**
+ * The promise that memory is bounded. The limits follow from the work of a process: configuration and metrics have a fixed size,
+ * each active call has a few objects, and the records of a call wait until the store has them. At rest nothing of a call remains.
+ */
+export class MemoryModel {
+  /** The largest sizes that were seen. */
+  readonly largest = { objects: 0, timers: 0 }
+  private readonly workOf: (process: Process) => ProcessWork
+
+  constructor(workOf: (process: Process) => ProcessWork) {
+    this.workOf = workOf
+  }
+
+  /** Checks the timers, which is cheap enough for every event. */
+  checkTimers(nodes: readonly SimulatedNode[]): void {
+    for (const { process } of nodes) {
+      if (process === undefined) continue
+      const { timerCount } = process.clock
+      if (timerCount > this.largest.timers) this.largest.timers = timerCount
+      if (timerCount <= REST_TIMERS) continue
+      const { activeCount } = this.workOf(process)
+      const limit = REST_TIMERS + TIMERS_PER_ACTIVE_CALL * activeCount
+      if (timerCount > limit)
+        throw new Violation(
+          'memory',
+          `${process.name} has ${timerCount} timers and ${activeCount} active calls: expected at most ${limit}`,
+        )
+    }
+  }
+
+  /** Checks all reachable state. With `isAtRest` no record may wait for the store any more. */
+  checkState(nodes: readonly SimulatedNode[], isAtRest: boolean): void {
+    for (const { process } of nodes)
+      if (process?.runtime !== undefined) this.checkProcess(process, process.runtime, isAtRest)
+  }
+
+  private checkProcess(process: Process, runtime: Holdfast, isAtRest: boolean): void {
+    const { startedCount, activeCount } = this.workOf(process)
+    const storeParts = partsOfIndexedStore(runtime)
+    const { objects, elements } = measureState(
+      runtime,
+      (value) => value instanceof VirtualClock || value instanceof SimulatedLink || storeParts.has(value),
+    )
+    if (objects > this.largest.objects) this.largest.objects = objects
+    const waitingCount = isAtRest ? 0 : startedCount
+    const work = `${activeCount} active of ${startedCount} calls${isAtRest ? ', at rest' : ''}`
+    const check = (name: string, count: number, limit: number) => {
+      if (count > limit)
+        throw new Violation(
+          'memory',
+          `${process.name} has ${count} ${name} with ${work}: expected at most ${limit}`,
+        )
+    }
+    const objectLimit = REST_OBJECTS + OBJECTS_PER_ACTIVE_CALL * activeCount + OBJECTS_PER_CALL * waitingCount
+    check('objects', objects, objectLimit)
+    const added = ELEMENTS_PER_ACTIVE_CALL * activeCount + ELEMENTS_PER_CALL * waitingCount
+    for (const [name, count] of elements)
+      check(`elements in ${name}`, count, (REST_ELEMENTS_BY_CLASS[name] ?? REST_ELEMENTS) + added)
+  }
+}

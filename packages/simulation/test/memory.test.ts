@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest'
+import type { SimulatedNode } from '../src/cluster/simulated-node.js'
+import { MemoryModel } from '../src/invariants/memory-model.js'
+import { measureState } from '../src/invariants/state-size.js'
+
+class Queue {
+  readonly items: unknown[] = []
+  readonly names = new Map<string, object>()
+}
+
+const measure = (root: object) => measureState(root, () => false)
+
+describe('the size of a state', () => {
+  it('counts the elements of collections by their class', () => {
+    const queue = new Queue()
+    queue.items.push({ text: 'a' }, { text: 'b' })
+    queue.names.set('c', queue)
+    const { objects, elements } = measure({ queue })
+    expect(Object.fromEntries(elements)).toEqual({ Queue: 3 })
+    // The root, the queue, its two collections and two items.
+    expect(objects).toBe(6)
+  })
+
+  it('counts the listeners of signals', () => {
+    const controller = new AbortController()
+    controller.signal.addEventListener('abort', () => {})
+    expect(measure({ controller }).elements.get('AbortSignal')).toBe(1)
+  })
+
+  it('does not follow references to the outside', () => {
+    const queue = new Queue()
+    queue.items.push(queue)
+    expect(measureState({ queue }, (value) => value === queue).objects).toBe(1)
+  })
+})
+
+describe('bounded memory', () => {
+  const createModel = (runtime: object, { timerCount = 0, startedCount = 0, activeCount = 0 } = {}) => {
+    const process = { name: 'n1.1', clock: { timerCount }, runtime: { ...runtime, store: {} } }
+    const nodes = [{ process }] as unknown as SimulatedNode[]
+    return { nodes, model: new MemoryModel(() => ({ startedCount, activeCount })) }
+  }
+  const createQueue = (length: number) => {
+    const queue = new Queue()
+    queue.items.push(...Array.from({ length }, () => 1))
+    return { queue }
+  }
+
+  it('permits the state of active calls, and of calls whose records wait', () => {
+    const active = createModel(createQueue(40), { startedCount: 4, activeCount: 4 })
+    active.model.checkState(active.nodes, true)
+    const waiting = createModel(createQueue(40), { startedCount: 4 })
+    waiting.model.checkState(waiting.nodes, false)
+  })
+
+  it('is violated by the state of calls that have ended', () => {
+    const { nodes, model } = createModel(createQueue(40), { startedCount: 4 })
+    expect(() => model.checkState(nodes, true)).toThrow(
+      'memory: n1.1 has 40 elements in Queue with 0 active of 4 calls, at rest: expected at most 12',
+    )
+  })
+
+  it('is violated by objects outside of collections', () => {
+    type Item = { next: Item | undefined }
+    let last: Item = { next: undefined }
+    for (let count = 0; count < 2000; count++) last = { next: last }
+    const { nodes, model } = createModel({ last })
+    expect(() => model.checkState(nodes, false)).toThrow(/^memory: n1.1 has 2003 objects/)
+  })
+
+  it('is violated by timers of calls that have ended', () => {
+    const busy = createModel({}, { timerCount: 90, activeCount: 10 })
+    busy.model.checkTimers(busy.nodes)
+    const idle = createModel({}, { timerCount: 90 })
+    expect(() => idle.model.checkTimers(idle.nodes)).toThrow(/^memory: n1.1 has 90 timers/)
+  })
+})
