@@ -5,11 +5,13 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
-import { isHoldfastError } from 'holdfast'
+import { HoldfastError, isHoldfastError } from 'holdfast'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { sourceAliases } from '../../../scripts/packages.mjs'
+import { openSqliteDriver } from '../src/sqlite/driver.js'
 import { openSqlite } from '../src/sqlite/index.js'
 import { ThreadHost } from '../src/sqlite/thread-host.js'
+import { decodeError, encodeError } from '../src/sqlite/thread-protocol.js'
 import type { Store } from '../src/store.js'
 import { at, event, letter, session } from './contract/records.js'
 import { describeStore } from './contract.js'
@@ -175,6 +177,23 @@ describe('a thread that ends unexpectedly', () => {
     await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
+  it('does not change the report of damaged rows', async () => {
+    const lines = errorLines()
+    const { threadEntry, arm } = await fragileThread('request', 'stats')
+    const file = join(await folder(), 'holdfast.db')
+    const store = await opened(file, { threadEntry })
+    await store.values.set('k', 1)
+    const driver = await openSqliteDriver(file)
+    driver.exec("UPDATE named_values SET value = '{'")
+    driver.close()
+    expect(await store.values.get('k')).toBeUndefined()
+    expect(store.damaged).toBe(true)
+    await arm()
+    await store.deadLetters.stats(at(1))
+    expect(store.damaged).toBe(true)
+    expect(lines).toEqual([expect.stringContaining('it is started again')])
+  })
+
   it('is not used if it cannot be started', async () => {
     const lines = errorLines()
     const entry = join(programs, 'broken.js')
@@ -261,6 +280,27 @@ describe('a SQLite store with a thread', () => {
     expect(isHoldfastError(error, 'STORE_UNAVAILABLE')).toBe(true)
     expect(error).toMatchObject({ status: 503, message: expect.stringContaining('cannot be opened') })
     expect((error as Error).cause).toBeInstanceOf(Error)
+  })
+
+  it('rejects with the name and fields of a system error', async () => {
+    const file = join(await folder(), 'file')
+    await writeFile(file, '')
+    const opening = openSqlite(join(file, 'holdfast.db'), { threadEntry }).open()
+    const local = openSqlite(join(file, 'holdfast.db')).open()
+    const [{ cause }, { cause: expected }] = (await Promise.all(
+      [opening, local].map((one) => one.catch((thrown: unknown) => thrown)),
+    )) as [Error, Error]
+    expect(cause).toMatchObject({ code: 'EEXIST', syscall: 'mkdir', path: file, errno: expect.any(Number) })
+    expect({ ...(cause as object) }).toEqual({ ...(expected as object) })
+    expect(String(cause)).toBe(String(expected))
+  })
+
+  it('rejects with the names of the errors', () => {
+    const decoded = decodeError(encodeError(new TypeError('a', { cause: new RangeError('b') })))
+    expect(decoded.name).toBe('TypeError')
+    expect(Object.keys(decoded)).toEqual([])
+    expect((decoded.cause as Error).name).toBe('RangeError')
+    expect(decodeError(encodeError(new HoldfastError('STORE_UNAVAILABLE', 'c'))).name).toBe('HoldfastError')
   })
 
   it('rejects every call of open if the file cannot be opened', async () => {

@@ -183,7 +183,8 @@ export class ThreadHost implements TableHost {
   }
 
   private onResponse(response: ThreadResponse): void {
-    this.hasUnreadableRows = response.hasUnreadableRows
+    // A new thread does not know the rows that the one before it found.
+    this.hasUnreadableRows ||= response.hasUnreadableRows
     const call = this.pending.get(response.id)
     if (call === undefined) return
     this.finish(call, () => {

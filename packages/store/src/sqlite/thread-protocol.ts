@@ -24,10 +24,23 @@ export type ThreadResponse = {
 } & ({ readonly result: unknown } | { readonly error: EncodedError })
 
 /** The fields of an error that an error has after it was sent to another thread. */
-const ERROR_FIELDS = ['code', 'errcode', 'rawCode', 'status', 'retryAfter', 'details', 'problems'] as const
+const ERROR_FIELDS = [
+  'code',
+  'errno',
+  'syscall',
+  'path',
+  'dest',
+  'errcode',
+  'rawCode',
+  'status',
+  'retryAfter',
+  'details',
+  'problems',
+] as const
 
 interface EncodedError {
   readonly isHoldfastError: boolean
+  readonly name: string
   readonly message: string
   readonly stack: string | undefined
   readonly fields: Readonly<Record<string, unknown>>
@@ -42,6 +55,7 @@ export function encodeError(error: unknown, maxCauses = MAX_CAUSES): EncodedErro
   const object = Object(error) as Error & Record<string, unknown>
   return {
     isHoldfastError: isHoldfastError(error),
+    name: error instanceof Error ? error.name : 'Error',
     message: error instanceof Error ? error.message : String(error),
     stack: error instanceof Error ? error.stack : undefined,
     fields: Object.fromEntries(
@@ -54,10 +68,13 @@ export function encodeError(error: unknown, maxCauses = MAX_CAUSES): EncodedErro
 }
 
 export function decodeError(encoded: EncodedError): Error {
-  const { message, stack, fields } = encoded
+  const { name, message, stack, fields } = encoded
   const options = encoded.cause === undefined ? {} : { cause: decodeError(encoded.cause) }
   const error = encoded.isHoldfastError
     ? new HoldfastError(fields.code as HoldfastErrorCode, message, options)
     : new Error(message, options)
+  // The name of an error is not among its own fields, unless it was set.
+  if (error.name !== name)
+    Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true })
   return Object.assign(error, fields, stack === undefined ? {} : { stack })
 }
