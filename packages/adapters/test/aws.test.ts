@@ -4,7 +4,7 @@ import { Holdfast } from '@holdfast/runtime'
 import { CircuitBreaker, guard, RetryBudget, sessionOf } from 'holdfast'
 import { systemClock } from 'holdfast/internal'
 import { fakeClock } from 'holdfast/testing'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
   type AwsErrorType,
   type AwsMiddlewareStack,
@@ -124,6 +124,37 @@ describe('createRetryStrategy', () => {
     await clock.advance(30_000)
     await send(client)
     expect(breaker.state).toBe('closed')
+  })
+
+  it('a command that was aborted during its delay does not keep the probe of a half-open breaker', async () => {
+    const clock = fakeClock()
+    const controller = new AbortController()
+    let endOfDelay: Promise<void> | undefined
+    const aborting = {
+      ...clock,
+      setTimer: (fn: () => void, ms: number) => {
+        setImmediate(() => {
+          controller.abort()
+          setImmediate(() => void (endOfDelay = clock.advance(ms)))
+        })
+        return clock.setTimer(fn, ms)
+      },
+    }
+    const path = server.script([UNAVAILABLE, THROTTLED, SUCCESS])
+    const breaker = new CircuitBreaker({ failureThreshold: 1, timeoutDuration: '30s', clock })
+    const retryStrategy = createRetryStrategy({ breaker, clock: aborting })
+    const client = createClient(path, { retryStrategy })
+    await send(client)
+    await clock.advance(30_000)
+    expect(await send(client, { abortSignal: controller.signal })).toMatchObject({ name: 'AbortError' })
+    await vi.waitFor(() => expect(endOfDelay).toBeDefined())
+    await endOfDelay
+    // The SDK does not use the token of the retry. Its permit is released in a later turn of the event loop.
+    await vi.waitFor(async () => {
+      await send(client)
+      expect(breaker.state).toBe('closed')
+    })
+    expect(server.requests(path)).toHaveLength(3)
   })
 
   it('throttling does not count for the breaker', async () => {

@@ -10,6 +10,7 @@ import {
   type OptionSpecOf,
   parseGuardOptions,
   parseOptions,
+  systemClock,
   throwIfInvalid,
   withdrawRetry,
 } from 'holdfast/internal'
@@ -100,7 +101,9 @@ class PolicyStrategy implements AwsRetryStrategy {
     if (delay > 0) await new Promise<void>((resolve) => clock.setTimer(resolve, delay))
     const rejection = admission?.acquirePermit(clock.now())
     if (rejection !== undefined) throw rejection
-    return new AttemptToken(attempt, delay, admission)
+    const renewed = new AttemptToken(attempt, delay, admission)
+    if (admission !== undefined) releaseIfUnused(renewed, admission)
+    return renewed
   }
 
   recordSuccess(token: AwsRetryToken): void {
@@ -111,10 +114,22 @@ class PolicyStrategy implements AwsRetryStrategy {
 /** The SDK catches this error and throws that of the last attempt. */
 const createEndError = (reason: string): Error => new Error(`no further attempt is made: ${reason}`)
 
+/**
+ * Releases the permit of a token that the SDK does not use, because the command was aborted during the delay. The SDK does not pass
+ * its abort signal to a strategy, and reads the number of retries as soon as it gets a token.
+ */
+function releaseIfUnused(token: AttemptToken, admission: Admission): void {
+  systemClock.setTimer(() => {
+    if (!token.isUsed) admission.releasePermit()
+  }, 0)
+}
+
 class AttemptToken implements AwsRetryToken {
   readonly delay: number
   readonly admission: Admission | undefined
   readonly $retryLog: { acquisitionDelay: number }
+  /** Whether the SDK has read the number of retries. */
+  isUsed = false
   private readonly retryCount: number
 
   constructor(retryCount: number, delay: number, admission: Admission | undefined) {
@@ -125,6 +140,7 @@ class AttemptToken implements AwsRetryToken {
   }
 
   getRetryCount(): number {
+    this.isUsed = true
     return this.retryCount
   }
 
