@@ -4,7 +4,7 @@ import axios, { AxiosError, type AxiosInstance, type AxiosRequestConfig, type Ax
 import axiosRetry from 'axios-retry'
 import { type GuardOptions, guard, sessionOf } from 'holdfast'
 import { fakeClock } from 'holdfast/testing'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createAxiosAdapter } from '../src/axios/index.js'
 import { startHttpServer, type TestServer } from './http-server.js'
 import { skipDelays } from './retry-clock.js'
@@ -327,6 +327,47 @@ describe('responses that are streams', () => {
     const path = server.script([{ status: 503, body: 'first' }])
     const { data } = await client.get<Readable>(server.url + path, { responseType: 'stream' })
     expect(Buffer.concat(await data.toArray()).toString()).toBe('first')
+  })
+
+  /** An adapter whose requests fail with a stream when `failures` are called, and the streams. */
+  function failingRequests() {
+    const failures: (() => void)[] = []
+    const streams: Readable[] = []
+    const adapter = () =>
+      new Promise<never>((_, reject) =>
+        failures.push(() => {
+          const data = new Readable({ read() {} })
+          streams.push(data)
+          const response = { status: 503, data, config: {} } as AxiosResponse
+          reject(new AxiosError('failed', undefined, undefined, undefined, response))
+        }),
+      )
+    const clock = fakeClock()
+    const client = createClient({ clock, retry: false, hedge: { delay: 10 } }, { adapter })
+    return { failures, streams, clock, client }
+  }
+
+  it('those of hedged attempts that fail are closed, except that of the error', async () => {
+    const { failures, streams, client, clock } = failingRequests()
+    const call = caught(client.get('/', { responseType: 'stream' }))
+    await vi.waitFor(() => expect(failures).toHaveLength(1))
+    await clock.advance(10)
+    await vi.waitFor(() => expect(failures).toHaveLength(2))
+    for (const fail of failures) fail()
+    const { response } = (await call) as AxiosError<Readable>
+    expect(streams).toHaveLength(2)
+    expect(streams.filter(({ destroyed }) => !destroyed)).toEqual([response?.data])
+  })
+
+  it('that of an attempt that fails after the call has ended is closed', async () => {
+    const { failures, streams, client } = failingRequests()
+    const controller = new AbortController()
+    const call = caught(client.get('/', { responseType: 'stream', signal: controller.signal }))
+    await vi.waitFor(() => expect(failures).toHaveLength(1))
+    controller.abort()
+    expect(axios.isCancel(await call)).toBe(true)
+    failures[0]?.()
+    await vi.waitFor(() => expect(streams[0]?.destroyed).toBe(true))
   })
 
   it('those of failed attempts are closed, and the last one can be read', async () => {

@@ -41,14 +41,23 @@ export function createAxiosAdapter<C extends AxiosConfig, R extends AxiosReply>(
     const send = axios.getAdapter(settings.adapter as never, config as never)
     const { signal, release } = callSignal(config)
     let running: Promise<R> | undefined
-    let failed: unknown
+    /** The errors of the current attempt: several if it was hedged. */
+    let failures: unknown[] = []
+    let isEnded = false
     let result: unknown
+    /** Closes the responses that the caller does not get. */
+    const discardReplies = () => {
+      for (const failed of failures) if (!hasReplyOf(failed, result)) discardReply(failed)
+      failures = []
+    }
 
     const sendOnce = async (attempt: Attempt): Promise<R> => {
       try {
         return restoreConfig(await send(attemptConfig(config, attempt.signal)), config)
       } catch (error) {
-        failed = error
+        failures.push(error)
+        // An abort, a fallback or another hedged attempt ended the call.
+        if (isEnded) discardReplies()
         throw request.canRepeatAfter(error) ? error : stopRetrying(error)
       } finally {
         running = undefined
@@ -56,7 +65,7 @@ export function createAxiosAdapter<C extends AxiosConfig, R extends AxiosReply>(
     }
     const runAttempt = (attempt: Attempt): Promise<R> => {
       ;(attempt as AttemptContext).isFinal = !request.isRepeatSafe
-      discardReply(failed)
+      discardReplies()
       // A hedge of a request that must not arrive twice waits for the first.
       if (running !== undefined && !request.isRepeatSafe) return running
       running = sendOnce(attempt)
@@ -76,8 +85,8 @@ export function createAxiosAdapter<C extends AxiosConfig, R extends AxiosReply>(
       throw restoreConfig(error, config)
     } finally {
       release()
-      // An abort or a fallback ended the call.
-      if (!hasReplyOf(failed, result)) discardReply(failed)
+      isEnded = true
+      discardReplies()
     }
   }
 }
