@@ -154,7 +154,7 @@ export class Availability implements SlotIndexed {
 
   /** Chooses an available slot, one that is not in `tried` if possible; -1 if none is available. */
   chooseSlot(tried: readonly number[], context: unknown, now: number): number {
-    while (this.dueSlots.earliest <= now) this.refreshEarliest()
+    while (this.dueSlots.earliest <= now) this.refreshEarliest(now)
     const strategy = this.panicStrategy !== undefined && this.isPanicking ? this.panicStrategy : this.strategy
     const slot = strategy.chooseSlot(tried, context, now)
     return slot >= 0 || tried.length === 0 ? slot : strategy.chooseSlot([], context, now)
@@ -162,7 +162,7 @@ export class Availability implements SlotIndexed {
 
   /** Whether a slot can be selected that is not in `tried`. */
   hasUntriedMember(tried: readonly number[], now: number): boolean {
-    while (this.dueSlots.earliest <= now) this.refreshEarliest()
+    while (this.dueSlots.earliest <= now) this.refreshEarliest(now)
     const [selectable, flag] =
       this.panicStrategy !== undefined && this.isPanicking
         ? [this.enabled, ENABLED]
@@ -187,7 +187,7 @@ export class Availability implements SlotIndexed {
     while (this.available === 0) {
       const { earliest } = this.dueSlots
       // An entry can be outdated. It is valid if its slot is still unavailable until the same time.
-      if (earliest === Infinity || this.queuedAt[this.refreshEarliest()] === earliest) return earliest
+      if (earliest === Infinity || this.queuedAt[this.refreshEarliest(now)] === earliest) return earliest
     }
     return now
   }
@@ -205,10 +205,12 @@ export class Availability implements SlotIndexed {
     this.queuedAt = growArray(this.queuedAt, capacity, Infinity)
   }
 
-  /** Evaluates whether a slot can be selected, and updates the index of the strategy. */
-  refresh(slot: number): void {
+  /**
+   * Evaluates whether a slot can be selected, and updates the index of the strategy. A selection passes the time at which its
+   * breaker rejected it: at a later time the slot could be available again, and the selection would choose it without end.
+   */
+  refresh(slot: number, now = this.clock.now()): void {
     const flags = this.flags[slot] as number
-    const now = this.clock.now()
     const until = this.isEnabled(slot) ? this.unavailableUntil(slot, now) : Infinity
     const isUnavailable = until > now
     const isIndexed = (flags & INDEXED) !== 0
@@ -243,10 +245,10 @@ export class Availability implements SlotIndexed {
   }
 
   /** Evaluates the slot that is queued for the earliest time. */
-  private refreshEarliest(): number {
+  private refreshEarliest(now: number): number {
     const slot = this.dueSlots.pop()
     this.queuedAt[slot] = Infinity
-    this.refresh(slot)
+    this.refresh(slot, now)
     return slot
   }
 

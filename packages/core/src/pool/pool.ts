@@ -346,7 +346,7 @@ export class Pool<T = unknown> implements MemberPool<T> {
     const isAdmitted = breaker.tryAcquire(selection, lease, now)
     // A listener that was notified of the probe can have removed the member.
     if (selection.generation !== slotTable.generation(slot)) return false
-    if (breaker.currentState !== 'closed') availability.refresh(slot)
+    if (breaker.currentState !== 'closed') availability.refresh(slot, now)
     if (!isAdmitted && !isOverridden) return false
     selection.admittedEpoch = isAdmitted ? selection.epoch : -1
     return true
