@@ -1,4 +1,4 @@
-// Makes a few million calls of every kind and fails if memory grows: `npm run test:soak`.
+// Makes a few million calls of every kind and fails if memory grows: `npm run test:memory`.
 import { guard, RetryBudget } from 'holdfast'
 
 if (globalThis.gc === undefined) throw new Error('run with node --expose-gc')

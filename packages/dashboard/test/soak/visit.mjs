@@ -1,5 +1,5 @@
 // Measures how fast the page is: a first visit with an empty cache, and scrolling through 10,000 breakers. The times are those of the
-// browser, over loopback. Run it alone with `node packages/dashboard/test/soak/visit.mjs`, or as a part of `npm run test:soak`.
+// browser, over loopback. Run it alone with `node packages/dashboard/test/soak/visit.mjs`, or as a part of `npm run test:memory`.
 import { launch } from '../browser.mjs'
 import { openTestServer } from '../test-server.mjs'
 

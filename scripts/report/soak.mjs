@@ -1,0 +1,35 @@
+// Writes the numbers and the picture of the last soak run to docs/soak.md: `npm run report:soak [-- --folder FOLDER]`.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { root } from '../packages.mjs'
+import { drawCurves } from '../soak/chart.mjs'
+import { JUDGED, REFERENCE, SHOWN } from '../soak/names.mjs'
+import { describeRun } from '../soak/report.mjs'
+import { curvesOf, parseSamples } from '../soak/samples.mjs'
+import { judge } from '../soak/verdict.mjs'
+
+const { values } = parseArgs({ options: { folder: { type: 'string', default: join(root, '.cache/soak') } } })
+const page = join(root, 'docs/soak.md')
+const BEGIN = '<!-- soak run: written by npm run report:soak -->'
+const END = '<!-- end of the soak run -->'
+
+const summary = JSON.parse(readFileSync(join(values.folder, 'summary.json'), 'utf8'))
+const { startedAt, endedAt, minutes, warmUpMinutes, rate } = summary
+const samples = parseSamples(readFileSync(join(values.folder, 'samples.jsonl'), 'utf8'))
+const curves = curvesOf(samples, { startedAt, endedAt })
+const { rows } = judge(curves, { processes: JUDGED, reference: REFERENCE, warmUpMinutes })
+const section = describeRun({ summary, rows, curves })
+
+const text = readFileSync(page, 'utf8')
+const [before, rest] = text.split(BEGIN)
+const after = rest?.split(END)[1]
+if (rest === undefined || after === undefined)
+  throw new Error(`${page}: expected the lines ${BEGIN} and ${END}`)
+writeFileSync(page, `${before}${BEGIN}\n\n${section}\n\n${END}${after}`)
+const title = `Soak test: ${minutes.toFixed(0)} minutes, ${rate} calls per second and node`
+writeFileSync(
+  join(root, 'docs/images/soak.svg'),
+  drawCurves(curves, { title, processes: SHOWN, minutes, warmUpMinutes }),
+)
+console.log(section)
