@@ -30,6 +30,9 @@ const NO_WORK: ProcessWork = { startedCount: 0, activeCount: 0 }
 /** A handler of a replay that ends before its deadline in most cases. */
 const DEFAULT_ATTEMPT: PlannedAttempt = { ms: 50, fails: false }
 
+/** The share of requests to store an item that repeat the last one. */
+const REPEATED_SHARE = 0.4
+
 /** The dead letters of a store, as the workload uses them. */
 export type QueueModel = Pick<DeadLetterModel, 'onAcknowledged' | 'onHandlerStarted' | 'onHandlerEnded'> & {
   readonly entries: ReadonlyMap<string, unknown>
@@ -44,6 +47,16 @@ export interface WorkloadParts {
   trace(subject: string, text: string): void
   /** Runs a check, and ends the simulation if it finds a violation. */
   check(fn: () => void): void
+}
+
+/** An item to store. */
+interface PlannedEnqueue {
+  readonly request: {
+    readonly operation: Operation
+    readonly itemId: string
+    readonly idempotencyKey: string
+  }
+  readonly payload: object
 }
 
 /** The work of one process, and what it reported. */
@@ -65,6 +78,9 @@ export class Workload {
   private readonly records = new WeakMap<Process, ProcessRecord>()
   /** The attempts of handlers that come next, by operation, so that replays differ. */
   private readonly handlerAttempts = new Map<Operation, PlannedAttempt>()
+
+  /** The last item that each node was to store. */
+  private readonly lastEnqueues = new Map<string, PlannedEnqueue>()
 
   constructor(parts: WorkloadParts) {
     this.parts = parts
@@ -140,14 +156,8 @@ export class Workload {
       case 'run':
         return this.run(process, runtime, call, number)
       case 'enqueue': {
-        const payload = { number, text: `enqueued ${number}` }
-        const input = {
-          operation: call.operation,
-          itemId: `item-${number}`,
-          payload,
-          error: new Error('down'),
-        }
-        const { dlqId } = await deadLetters.enqueue(input)
+        const { request, payload } = this.planEnqueue(process, call, number)
+        const { dlqId } = await deadLetters.enqueue({ ...request, payload, error: new Error('down') })
         return this.checkAlive(process, () => this.parts.queueOf(process).onAcknowledged(dlqId, payload))
       }
       case 'replay':
@@ -162,6 +172,17 @@ export class Workload {
       case 'reset':
         return breakers[call.action](`service:${call.operation}`, by)
     }
+  }
+
+  /** A new item, or the last one of the node: a caller repeats a request that failed or whose process died. */
+  private planEnqueue(process: Process, { operation, target }: PlannedCall, number: number): PlannedEnqueue {
+    const [node = ''] = process.name.split('.')
+    const last = this.lastEnqueues.get(node)
+    if (last !== undefined && target < REPEATED_SHARE) return last
+    const request = { operation, itemId: `item-${number}`, idempotencyKey: `key-${number}` }
+    const planned = { request, payload: { number, text: `enqueued ${number}` } }
+    this.lastEnqueues.set(node, planned)
+    return planned
   }
 
   private async run(process: Process, runtime: Holdfast, call: PlannedCall, number: number): Promise<void> {

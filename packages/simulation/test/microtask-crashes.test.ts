@@ -14,7 +14,7 @@ async function stepsBefore(number: number): Promise<string[]> {
   const run = async (node: string) => {
     for (let step = 1; step <= 3; step++) {
       if (isAlive || node !== 'n1') steps.push(`${node} ${step}`)
-      await undefined
+      await Promise.resolve()
     }
   }
   crashes.arm('n1', number, () => {
