@@ -88,7 +88,10 @@ export class FilesDeadLetters implements DeadLetterStore {
     const { index } = this.entries
     const same = index.getByKey(entry.idempotencyKey) ?? index.get(entry.dlqId)
     const known = same && (await transaction.find(same.id))
-    if (known !== undefined) return toDuplicate(known.entry, entry)
+    if (known !== undefined) {
+      transaction.confirmStored()
+      return toDuplicate(known.entry, entry)
+    }
     if (index.openCount >= maxEntries) return { result: 'full' }
     return { result: 'added', entry: await transaction.add(entry) }
   }
@@ -135,6 +138,7 @@ export class FilesDeadLetters implements DeadLetterStore {
       const { result, entry, owner } = decide(found && { entry: found.entry, owner: found.indexed.owner })
       if (found !== undefined && entry !== undefined)
         transaction.put(entry, found.indexed.order, owner ?? undefined)
+      else transaction.confirmStored()
       return result
     })
   }

@@ -55,6 +55,11 @@ async function undefinedIfMissing<T>(work: Promise<T>): Promise<T | undefined> {
   }
 }
 
+/** The parent of the folder of a store can belong to another user. */
+function ignoreNoPermission(error: unknown): void {
+  if (!['EACCES', 'EPERM'].includes(systemErrorCode(error))) throw error
+}
+
 /** Identifies a version of a file. */
 export interface FileStamp {
   ino: number
@@ -107,8 +112,9 @@ export class Disk {
         await make()
       })
     } catch (error) {
-      if (systemErrorCode(error) === 'EEXIST') return
-      throw error
+      if (systemErrorCode(error) !== 'EEXIST') throw error
+      // The process that created it may have died, or failed, before it flushed the name.
+      return this.syncFolder(dirname(path)).catch(ignoreNoPermission)
     }
     await this.syncFolder(dirname(path))
   }

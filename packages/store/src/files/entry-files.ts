@@ -29,6 +29,8 @@ export class EntryFiles {
   private newlyCompleted: string[] = []
   /** Files that may differ from the index: a write was started and has not been confirmed. */
   private readonly unverifiedFiles = new Map<string, ChangedFile>()
+  /** Folders whose names may not be durable: another process, or a failed write, has changed them. */
+  private readonly unflushedFolders = new Set<string>()
   /** Whether some files have not been read yet. */
   private needsFullScan = true
   private readonly disk: Disk
@@ -86,7 +88,9 @@ export class EntryFiles {
       const names = (await this.disk.fileNames(this.path(folder))).filter((name) => name.endsWith('.json'))
       await forEachConcurrent(names, (name) => this.indexFile(folder, name, false))
       this.folders.set(folder, Number.NaN)
+      this.unflushedFolders.add(folder)
     }
+    this.unflushedFolders.add('')
     await this.recordFolderTimes([''])
     this.needsFullScan = false
   }
@@ -101,6 +105,7 @@ export class EntryFiles {
     const files = new Map(
       [...changed, ...this.unverifiedFiles.values()].map((file) => [file.join('/'), file]),
     )
+    for (const [folder] of files.values()) this.unflushedFolders.add(folder)
     await forEachConcurrent(files.values(), ([folder, name]) => this.indexFile(folder, name))
     if (files.size > 0) await this.recordFolderTimes(new Set([...files.values()].map(([folder]) => folder)))
     // A folder can also change without an entry in the log, for example by an operator.
@@ -119,6 +124,7 @@ export class EntryFiles {
   /** Checks every file of some folders. Only changed files are read. */
   private async scan(folders: Iterable<string>): Promise<void> {
     for (const folder of folders) {
+      this.unflushedFolders.add(folder)
       if (folder !== '') await this.scanFolder(folder)
       await this.recordFolderTimes([folder])
     }
@@ -238,14 +244,15 @@ export class EntryFiles {
     await this.disk.remove(this.path(indexed.folder, indexed.name))
   }
 
-  /** Flushes folders, so that names of new files are durable, and stores the modification times. */
+  /** Flushes changed folders and those that may not be durable, and stores the modification times of the changed ones. */
   async syncFolders(folders: ReadonlySet<string>): Promise<void> {
-    for (const folder of folders) {
+    for (const folder of new Set([...folders, ...this.unflushedFolders])) {
       try {
         await this.disk.syncFolder(this.path(folder))
       } catch (error) {
         if (systemErrorCode(error) !== 'ENOENT') throw error
       }
+      this.unflushedFolders.delete(folder)
     }
     await this.recordFolderTimes(['', ...folders])
   }

@@ -20,6 +20,8 @@ export class WriteTransaction {
   private readonly failures = new Map<string, unknown>()
   private touchedIds = new Set<string>()
   private readonly reservedPaths = new Set<string>()
+  /** Whether the result of some work is what is stored already. */
+  private confirmsStored = false
   readonly entries: EntryFiles
 
   constructor(entries: EntryFiles) {
@@ -65,6 +67,11 @@ export class WriteTransaction {
     return entry
   }
 
+  /** The result of the work is what is stored already, so that must be durable before the result is returned. */
+  confirmStored(): void {
+    this.confirmsStored = true
+  }
+
   remove(indexed: FileEntry): void {
     this.entries.remove(indexed)
     this.pendingWrites.set(indexed.id, { indexed, entry: undefined })
@@ -73,8 +80,11 @@ export class WriteTransaction {
 
   /** Writes all changes. {@link failureOf} returns the failures of single entries. */
   async commit(): Promise<void> {
-    if (this.pendingWrites.size === 0) return
     const { entries } = this
+    if (this.pendingWrites.size === 0) {
+      if (this.confirmsStored) await entries.syncFolders(new Set())
+      return
+    }
     const writes = [...this.pendingWrites.values()]
     const folders = new Set(writes.map(({ indexed }) => indexed.folder))
     await entries.changes.append(writes.map(({ indexed }) => [indexed.folder, indexed.name]))
