@@ -11,12 +11,15 @@ const isGuard = (definition: GuardDefinition): definition is AnyGuard =>
 /** The guards of an application by name, and the operations of its runtime. */
 export class GuardRegistry {
   readonly runtime: Holdfast | undefined
+  /** The runtime if the module has opened it. */
+  readonly ownRuntime: Holdfast | undefined
   readonly clock: Clock
   private readonly definitions = new Map<string, GuardDefinition>()
   private readonly guards = new Map<string, AnyGuard>()
 
   constructor(runtime: Holdfast | undefined, { guards = {}, clock, open }: HoldfastModuleOptions) {
     this.runtime = runtime
+    this.ownRuntime = open === undefined ? undefined : runtime
     this.clock = clock ?? (typeof open === 'object' ? open.clock : undefined) ?? systemClock
     for (const [name, definition] of Object.entries(guards)) this.define(name, definition)
   }

@@ -50,26 +50,33 @@ async function openRuntime({ open, runtime }: HoldfastModuleOptions): Promise<Ho
   return Runtime.open(open)
 }
 
-/** Nest does not call the shutdown hooks of an application that has not started, so the runtime is closed here. */
-async function createRegistry(
-  runtime: Holdfast | undefined,
-  options: HoldfastModuleOptions,
-): Promise<GuardRegistry> {
+/**
+ * Creates a part of the module, and closes the runtime that the module has opened if that fails: Nest does not call the shutdown
+ * hooks of an application that has not started.
+ */
+async function closeOnError<T>(ownRuntime: Holdfast | undefined, create: () => T): Promise<T> {
   try {
-    return new GuardRegistry(runtime, options)
+    return create()
   } catch (error) {
-    if (options.open !== undefined) await runtime?.close()
+    await ownRuntime?.close()
     throw error
   }
 }
 
+const createRegistry = (
+  runtime: Holdfast | undefined,
+  options: HoldfastModuleOptions,
+): Promise<GuardRegistry> =>
+  closeOnError(options.open === undefined ? undefined : runtime, () => new GuardRegistry(runtime, options))
+
 const guardProvider = (name: string, definitions?: GuardDefinitions): FactoryProvider => ({
   provide: getGuardToken(name),
   inject: [GUARD_REGISTRY],
-  useFactory: (registry: GuardRegistry) => {
-    const definition = definitions?.[name]
-    return definition === undefined ? registry.get(name) : registry.define(name, definition)
-  },
+  useFactory: (registry: GuardRegistry) =>
+    closeOnError(registry.ownRuntime, () => {
+      const definition = definitions?.[name]
+      return definition === undefined ? registry.get(name) : registry.define(name, definition)
+    }),
 })
 
 /** The global module: runtime, registry, and the guards whose names are known. */

@@ -103,14 +103,30 @@ describe('HoldfastModule.forRoot', () => {
     await expect(compile(HoldfastModule.forRoot(options))).rejects.toThrow(message)
   })
 
-  it('closes the runtime that it has opened if a guard is invalid', async () => {
-    const opened = vi.spyOn(Holdfast, 'open')
-    onTestFinished(() => opened.mockRestore())
+  it.each(['forRoot', 'forFeature'])(
+    'closes the runtime that it has opened if a guard of %s is invalid',
+    async (place) => {
+      const opened = vi.spyOn(Holdfast, 'open')
+      onTestFinished(() => opened.mockRestore())
+      const guards = { prices: { retry: { maxAttempts: -1 } } }
+      const open = { config: {} }
+      const started =
+        place === 'forRoot'
+          ? compile(HoldfastModule.forRoot({ open, guards }))
+          : compile(HoldfastModule.forRoot({ open }), HoldfastModule.forFeature(guards))
+      await expect(started).rejects.toThrow('maxAttempts')
+      expect(await statusOf(await opened.mock.results[0]?.value)).toBe('closed')
+    },
+  )
+
+  it('does not close a runtime that was passed to it if a guard is invalid', async () => {
+    const runtime = await Holdfast.open({ config: {} })
+    onTestFinished(() => runtime.close())
     const guards = { prices: { retry: { maxAttempts: -1 } } }
-    await expect(compile(HoldfastModule.forRoot({ open: { config: {} }, guards }))).rejects.toThrow(
-      'maxAttempts',
-    )
-    expect(await statusOf(await opened.mock.results[0]?.value)).toBe('closed')
+    await expect(
+      compile(HoldfastModule.forRoot({ runtime }), HoldfastModule.forFeature(guards)),
+    ).rejects.toThrow('maxAttempts')
+    expect(await statusOf(runtime)).toBe('ok')
   })
 
   it('fails the start if a guard is injected that does not exist', async () => {
