@@ -40,6 +40,15 @@ export interface Replayed {
   record(): Promise<ReplayResult>
 }
 
+interface LeaseRenewal {
+  /**
+   * The lease is renewed, but not acquired again, which could follow the record of the result. Resolves when an acquisition that
+   * has started has ended.
+   */
+  onHandlerEnded(): Promise<void>
+  stop(): void
+}
+
 /** Creates a new owner id for each lease, so that two replays of one process do not share a lease. */
 export class LeaseOwnerIds {
   private count = 0
@@ -156,16 +165,16 @@ export class ReplayExecutor {
         },
         { ...more, itemId, correlationId: correlationId ?? undefined },
       )
-    const stop = this.startRenewing(entry, owner)
+    const renewal = this.startRenewing(entry, owner)
     try {
-      await replayer(entry, through)
+      await replayer(entry, through).finally(renewal.onHandlerEnded)
     } catch (error) {
       const untried = isHoldfastError(error, 'CANCELLED') || (patient && isNotAttempted(error))
       const record = () =>
         untried ? this.releaseEntry(entry, owner, error) : this.failEntry(entry, owner, error, retries)
-      return { error, record: () => record().finally(stop) }
+      return { error, record: () => record().finally(renewal.stop) }
     }
-    return { record: () => this.completeEntry(entry, owner).finally(stop) }
+    return { record: () => this.completeEntry(entry, owner).finally(renewal.stop) }
   }
 
   /**
@@ -253,17 +262,28 @@ export class ReplayExecutor {
     })
   }
 
-  /** Renews a lease until the returned function is called, or until the lease is lost. */
-  private startRenewing({ dlqId, operationType }: DeadLetter, owner: string): () => void {
+  /**
+   * Renews a lease until it is stopped or lost. A lease that has ended, because the clock was set forward or the store did not
+   * respond, is acquired again while the handler runs, unless another process has the entry.
+   */
+  private startRenewing({ dlqId, operationType }: DeadLetter, owner: string): LeaseRenewal {
     const { clock, logger, store } = this.runtime
-    let stopped = false
-    const scheduleRenewal = () => clock.setTimer(() => void renew(), RENEW_INTERVAL_MS)
+    let isStopped = false
+    let isHandlerRunning = true
+    let acquiring: Promise<unknown> = Promise.resolve()
+    const renewOrAcquire = async (): Promise<boolean> => {
+      const leaseEnd = this.leaseEnd()
+      this.running.add(dlqId, leaseEnd)
+      if (await store.deadLetters.renew(dlqId, owner, leaseEnd, this.now())) return true
+      if (!isHandlerRunning) return false
+      const acquired = store.deadLetters.lease(dlqId, owner, leaseEnd, this.now())
+      acquiring = acquired.catch(() => {})
+      return (await acquired).result === 'leased'
+    }
     const renew = async () => {
       try {
-        const leaseEnd = this.leaseEnd()
-        this.running.add(dlqId, leaseEnd)
-        const isHeld = await store.deadLetters.renew(dlqId, owner, leaseEnd, this.now())
-        if (stopped) return
+        const isHeld = await renewOrAcquire()
+        if (isStopped) return
         if (isHeld) timer = scheduleRenewal()
         else logger.warn({ dlqId, operation: operationType }, 'a lease was lost while its handler runs')
       } catch (error) {
@@ -271,13 +291,20 @@ export class ReplayExecutor {
           { dlqId, error: summarizeError(error, (said) => this.runtime.redact(said), false) },
           'a lease could not be renewed',
         )
-        if (!stopped) timer = scheduleRenewal()
+        if (!isStopped) timer = scheduleRenewal()
       }
     }
+    const scheduleRenewal = () => clock.setTimer(() => void renew(), RENEW_INTERVAL_MS)
     let timer = scheduleRenewal()
-    return () => {
-      stopped = true
-      clock.clearTimer(timer)
+    return {
+      async onHandlerEnded() {
+        isHandlerRunning = false
+        await acquiring
+      },
+      stop() {
+        isStopped = true
+        clock.clearTimer(timer)
+      },
     }
   }
 }
