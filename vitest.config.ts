@@ -100,8 +100,9 @@ export default defineConfig({
     setupFiles: ['./test/setup.ts'],
     silent: 'passed-only',
     // A limit for what hangs, not a measure of speed: it must hold on a machine that is busy with other things.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 60_000 } },
     // What was built is loaded by Node itself, as its users load it.
     server: { deps: { external: [/\/packages\/[^/]+\/dist\//] } },
   },

@@ -66,6 +66,6 @@ setInterval(() => {}, 1000)
 console.log('listening')`
     writeFileSync(join(folder, 'server.cjs'), server)
     await follow('a.md', `${bash('node server.cjs', 'listening')}${bash('test ! -e stopped')}`, place)
-    await expect.poll(() => existsSync(join(folder, 'stopped')), { timeout: 10_000 }).toBe(true)
+    await expect.poll(() => existsSync(join(folder, 'stopped'))).toBe(true)
   })
 })

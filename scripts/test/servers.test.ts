@@ -36,7 +36,7 @@ async function startChild(kind: string) {
   return { child, pid, folder }
 }
 
-const isGone = (pid: number) => expect.poll(() => isRunning(pid), { timeout: 50_000 }).toBe(false)
+const isGone = (pid: number) => expect.poll(() => isRunning(pid)).toBe(false)
 
 const redis = await findRedis(root)
 if (typeof redis === 'string') console.warn(`tests with a real Redis are SKIPPED: ${redis}`)
@@ -71,7 +71,7 @@ describe('a server', () => {
     expect(existsSync(folder)).toBe(true)
     child.kill('SIGKILL')
     await isGone(pid)
-    await expect.poll(() => existsSync(folder), { timeout: 50_000 }).toBe(false)
+    await expect.poll(() => existsSync(folder)).toBe(false)
   })
 
   it('ends when its process is killed: the browser', async () => {

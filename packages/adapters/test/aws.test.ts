@@ -4,7 +4,7 @@ import { Holdfast } from '@holdfast/runtime'
 import { CircuitBreaker, guard, RetryBudget, sessionOf } from 'holdfast'
 import { systemClock } from 'holdfast/internal'
 import { fakeClock } from 'holdfast/testing'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   type AwsErrorType,
   type AwsMiddlewareStack,
@@ -147,13 +147,14 @@ describe('createRetryStrategy', () => {
     await send(client)
     await clock.advance(30_000)
     expect(await send(client, { abortSignal: controller.signal })).toMatchObject({ name: 'AbortError' })
-    await vi.waitFor(() => expect(endOfDelay).toBeDefined())
+    await expect.poll(() => endOfDelay).toBeDefined()
     await endOfDelay
     // The SDK does not use the token of the retry. Its permit is released in a later turn of the event loop.
-    await vi.waitFor(async () => {
+    const stateAfterCall = async () => {
       await send(client)
-      expect(breaker.state).toBe('closed')
-    })
+      return breaker.state
+    }
+    await expect.poll(stateAfterCall).toBe('closed')
     expect(server.requests(path)).toHaveLength(3)
   })
 

@@ -4,7 +4,7 @@ import axios, { AxiosError, type AxiosInstance, type AxiosRequestConfig, type Ax
 import axiosRetry from 'axios-retry'
 import { type GuardOptions, guard, sessionOf } from 'holdfast'
 import { fakeClock } from 'holdfast/testing'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAxiosAdapter } from '../src/axios/index.js'
 import { startHttpServer, type TestServer } from './http-server.js'
 import { skipDelays } from './retry-clock.js'
@@ -350,9 +350,9 @@ describe('responses that are streams', () => {
   it('those of hedged attempts that fail are closed, except that of the error', async () => {
     const { failures, streams, client, clock } = failingRequests()
     const call = caught(client.get('/', { responseType: 'stream' }))
-    await vi.waitFor(() => expect(failures).toHaveLength(1))
+    await expect.poll(() => failures).toHaveLength(1)
     await clock.advance(10)
-    await vi.waitFor(() => expect(failures).toHaveLength(2))
+    await expect.poll(() => failures).toHaveLength(2)
     for (const fail of failures) fail()
     const { response } = (await call) as AxiosError<Readable>
     expect(streams).toHaveLength(2)
@@ -363,11 +363,11 @@ describe('responses that are streams', () => {
     const { failures, streams, client } = failingRequests()
     const controller = new AbortController()
     const call = caught(client.get('/', { responseType: 'stream', signal: controller.signal }))
-    await vi.waitFor(() => expect(failures).toHaveLength(1))
+    await expect.poll(() => failures).toHaveLength(1)
     controller.abort()
     expect(axios.isCancel(await call)).toBe(true)
     failures[0]?.()
-    await vi.waitFor(() => expect(streams[0]?.destroyed).toBe(true))
+    await expect.poll(() => streams[0]?.destroyed).toBe(true)
   })
 
   it('those of failed attempts are closed, and the last one can be read', async () => {

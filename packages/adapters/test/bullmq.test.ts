@@ -73,9 +73,7 @@ describe.skipIf(missingRedis !== undefined)('guardJobs', () => {
     const add = (data: unknown, jobOptions?: JobsOptions) => queue.add('send', data, jobOptions)
     /** Resolves to the state of a job when it is one of the given states. */
     const reach = async (job: Job, ...states: string[]) => {
-      await expect
-        .poll(async () => states.includes(await queue.getJobState(job.id ?? '')), { timeout: 30_000 })
-        .toBe(true)
+      await expect.poll(async () => states.includes(await queue.getJobState(job.id ?? ''))).toBe(true)
       return (await queue.getJob(job.id ?? '')) as Job
     }
     return { queue, worker, jobs, add, reach }
@@ -182,7 +180,7 @@ describe.skipIf(missingRedis !== undefined)('guardJobs', () => {
     )
     const job = await reach(await add({ n: 1 }), 'failed')
     await job.retry()
-    await expect.poll(() => deadLetters.entries.size, { timeout: 30_000 }).toBe(2)
+    await expect.poll(() => deadLetters.entries.size).toBe(2)
   })
 
   it('limits the queue for the time of Retry-After after a 429, without using an attempt', async () => {
@@ -193,7 +191,7 @@ describe.skipIf(missingRedis !== undefined)('guardJobs', () => {
       if (statuses.shift() !== 200) throw statusError(429, '1')
     }, {})
     const first = await add({}, { attempts: 1 })
-    await expect.poll(() => starts.length, { timeout: 30_000 }).toBe(1)
+    await expect.poll(() => starts.length).toBe(1)
     const second = await add({}, { attempts: 1 })
     const jobs = [await reach(first, 'completed'), await reach(second, 'completed')]
     expect(jobs.map(({ attemptsMade }) => attemptsMade)).toEqual([1, 1])
@@ -253,7 +251,7 @@ describe.skipIf(missingRedis !== undefined)('guardJobs', () => {
     worker.on('paused', () => void pauses.push('paused'))
     worker.on('resumed', () => void pauses.push('resumed'))
     const added = [await add({ n: 1 }), await add({ n: 2 })]
-    await expect.poll(() => callsUntilOpen, { timeout: 30_000 }).toBe(2)
+    await expect.poll(() => callsUntilOpen).toBe(2)
     for (let n = 3; n <= 8; n++) added.push(await add({ n }))
     const ended = await Promise.all(added.map((job) => reach(job, 'completed')))
     expect(pauses).toEqual(['paused', 'resumed'])
@@ -350,7 +348,7 @@ describe.skipIf(missingRedis !== undefined)('guardJobs', () => {
     await started
     worker.cancelJob(job.id ?? '', 'enough')
     await reach(job, 'failed')
-    await expect.poll(() => deadLetters.entries.size, { timeout: 30_000 }).toBe(1)
+    await expect.poll(() => deadLetters.entries.size).toBe(1)
   })
 
   it('passes a job that its processor has moved through the guard without counting a failure', async () => {
@@ -453,7 +451,7 @@ describe.skipIf(missingRedis !== undefined)('guardJobs', () => {
       { stalledInterval: 300 },
       queue,
     )
-    await expect.poll(() => queue.getJobState(job.id ?? ''), { timeout: 30_000 }).toBe('failed')
+    await expect.poll(() => queue.getJobState(job.id ?? '')).toBe('failed')
     expect(starts).toEqual([2, 3])
     expect([...deadLetters.entries.values()]).toMatchObject([{ itemId: job.id, payload: { n: 1 } }])
   })
@@ -468,7 +466,7 @@ describe.skipIf(missingRedis !== undefined)('guardJobs', () => {
       { stalledInterval: 300, maxStalledCount: 0 },
       queue,
     )
-    await expect.poll(() => deadLetters.entries.size, { timeout: 30_000 }).toBe(1)
+    await expect.poll(() => deadLetters.entries.size).toBe(1)
     expect(await queue.getJobState(job.id ?? '')).toBe('failed')
     expect(calls).toBe(0)
     expect([...deadLetters.entries.values()]).toMatchObject([{ itemId: job.id, payload: { n: 1 } }])

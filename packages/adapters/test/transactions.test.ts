@@ -138,7 +138,7 @@ describe.each([
   const openForTest = (size = 4): Orm => {
     const orm = open(size)
     onTestFinished(async () => {
-      await expect.poll(() => orm.used(), { timeout: 20_000 }).toBe(0)
+      await expect.poll(() => orm.used()).toBe(0)
       await orm.close()
     })
     return orm
@@ -223,7 +223,7 @@ describe.each([
       const update = orm.transaction(async (work) => (calls++, work.add(1, 5)), QUICK)
       const ended = expect(update).rejects.toMatchObject({ code: 'COMMIT_UNKNOWN' })
       const waiting = `SELECT pid FROM pg_stat_activity WHERE query = 'COMMIT' AND state = 'active'`
-      await expect.poll(async () => (await server.admin(waiting)).length, { timeout: 20_000 }).toBe(1)
+      await expect.poll(async () => (await server.admin(waiting)).length).toBe(1)
       await server.admin(`SELECT pg_terminate_backend(pid) FROM (${waiting}) AS w`)
       await ended
       expect(calls).toBe(1)
@@ -243,7 +243,7 @@ describe.each([
       await work.sleep(mark)
     }, options)
     await expect(slow).rejects.toMatchObject({ code })
-    await expect.poll(() => activeStatements(mark), { timeout: 20_000 }).toBe(0)
+    await expect.poll(() => activeStatements(mark)).toBe(0)
     expect(await balances()).toEqual([100, 100])
     // The connection and the lock are free again.
     await orm.transaction(async (work) => work.add(1, 7))
@@ -256,10 +256,10 @@ describe.each([
     const controller = new AbortController()
     const slow = orm.transaction((work) => Promise.resolve(work.sleep(mark)), { signal: controller.signal })
     const ended = expect(slow).rejects.toBe('enough')
-    await expect.poll(() => activeStatements(mark), { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => activeStatements(mark)).toBe(1)
     controller.abort('enough')
     await ended
-    await expect.poll(() => activeStatements(mark), { timeout: 20_000 }).toBe(0)
+    await expect.poll(() => activeStatements(mark)).toBe(0)
   })
 
   it('rolls a nested transaction back to its savepoint and commits the rest', async () => {

@@ -301,9 +301,9 @@ describe('a store in PostgreSQL', () => {
     let notified = 0
     const off = two.deadLetters.onRequest(() => notified++)
     // The listener is called once when it starts to listen, because a notification may have been missed.
-    await expect.poll(() => notified, { timeout: 30_000 }).toBe(1)
+    await expect.poll(() => notified).toBe(1)
     await one.deadLetters.request('dlq_1', at(5))
-    await expect.poll(() => notified, { timeout: 30_000 }).toBe(2)
+    await expect.poll(() => notified).toBe(2)
     off()
   })
 

@@ -112,7 +112,7 @@ it('keeps acknowledged dead letters and leases in a failover to a standby', asyn
   expect(await idsOf(store)).toEqual(idsUpTo(5))
 
   await standby.admin('SELECT pg_promote()')
-  await expect.poll(() => warnings.join('\n'), { timeout: 60_000 }).toContain('3 dead letters were moved')
+  await expect.poll(() => warnings.join('\n')).toContain('3 dead letters were moved')
   expect(await idsOf(store)).toEqual(idsUpTo(8))
   expect(await deadLetters.lease('dlq_0', 'other', at(60), at(20))).toMatchObject({ result: 'held' })
   expect(await deadLetters.settle('dlq_0', 'me', { status: 'completed', at: at(20) })).toBeDefined()
@@ -159,7 +159,7 @@ describe.skipIf(disk === undefined)('a PostgreSQL store whose disk is full', () 
 
     await server.admin('DROP TABLE public.filler')
     await server.admin('CHECKPOINT')
-    await expect.poll(() => warnings.join('\n'), { timeout: 60_000 }).toContain('10 dead letters were moved')
+    await expect.poll(() => warnings.join('\n')).toContain('10 dead letters were moved')
     expect(await idsOf(store)).toEqual(idsUpTo(12))
   }, 300_000)
 })

@@ -49,7 +49,7 @@ describe('a PostgreSQL store with a failing server', () => {
   }
 
   /** Resolves when a warning contains the text. */
-  const heard = (word: string) => expect.poll(() => said.join('\n'), { timeout: 30_000 }).toContain(word)
+  const heard = (word: string) => expect.poll(() => said.join('\n')).toContain(word)
 
   it('retries when connections end', async () => {
     const store = await opened()
@@ -124,7 +124,7 @@ describe('a PostgreSQL store with a failing server', () => {
       await store.deadLetters.add([letter(1, { idempotencyKey: 'same', originalPayload: 'here' })], NO_LIMIT)
       await other.deadLetters.add([letter(2, { idempotencyKey: 'same', originalPayload: 'there' })], NO_LIMIT)
     })
-    await expect.poll(() => said.filter((line) => line.includes('moved')).length, { timeout: 30_000 }).toBe(2)
+    await expect.poll(() => said.filter((line) => line.includes('moved')).length).toBe(2)
     const { items } = await store.deadLetters.list(undefined, at(9))
     expect(items.map(({ originalPayload }) => originalPayload)).toEqual(['here', 'there'])
     expect(new Set(items.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(2)

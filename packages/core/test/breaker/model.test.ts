@@ -179,4 +179,4 @@ it(`the breaker agrees with its model over ${HISTORIES} histories, seed ${seed}`
     for (const [what, which] of list) pair.step(what, which)
   })
   fc.assert(history, { seed, numRuns: HISTORIES })
-}, 60_000)
+})

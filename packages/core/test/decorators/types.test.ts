@@ -6,7 +6,7 @@ const file = (name: string) => fileURLToPath(new URL(name, import.meta.url))
 const { config } = ts.readConfigFile(file('../../../../tsconfig.base.json'), ts.sys.readFile)
 
 describe('the types of decorators', () => {
-  it('are the same for experimentalDecorators and standard decorators', { timeout: 60_000 }, () => {
+  it('are the same for experimentalDecorators and standard decorators', () => {
     const { options } = ts.parseJsonConfigFileContent(config, ts.sys, file('.'))
     const program = ts.createProgram([file('types.test-d.ts')], {
       ...options,

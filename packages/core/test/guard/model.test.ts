@@ -331,4 +331,4 @@ it(`a call agrees with its model in ${HISTORIES} histories (SEED=${seed})`, asyn
   })
   console.info(`the model of a call: SEED=${seed}`)
   await fc.assert(property, { seed, numRuns: HISTORIES })
-}, 60_000)
+})

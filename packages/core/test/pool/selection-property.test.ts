@@ -69,6 +69,6 @@ describe.each<StrategyName>(['random', 'weighted', 'least_latency', 'score', 'st
         }
       }
       expect(true).toBe(true)
-    }, 60_000)
+    })
   },
 )

@@ -124,7 +124,7 @@ describe('withTransaction on PostgreSQL', () => {
       const update = withTransaction(pool, (client) => add(client, 1, 5), quick)
       const ended = expect(update).rejects.toMatchObject({ code: 'COMMIT_UNKNOWN' })
       const waiting = `SELECT pid FROM pg_stat_activity WHERE query = 'COMMIT' AND state = 'active'`
-      await expect.poll(async () => (await server.admin(waiting)).length, { timeout: 10_000 }).toBe(1)
+      await expect.poll(async () => (await server.admin(waiting)).length).toBe(1)
       await server.admin(`SELECT pg_terminate_backend(pid) FROM (${waiting}) AS w`)
       await ended
     } finally {
@@ -157,7 +157,7 @@ describe('withTransaction on PostgreSQL', () => {
       options,
     )
     await expect(slow).rejects.toMatchObject({ code: expect.stringMatching('_TIMEOUT') })
-    await expect.poll(() => sleeping(mark), { timeout: 20_000 }).toBe(0)
+    await expect.poll(() => sleeping(mark)).toBe(0)
     expect(await balances()).toEqual([100, 100])
     // The lock is free again.
     await withTransaction(small, (client) => add(client, 1, 7))
@@ -173,10 +173,10 @@ describe('withTransaction on PostgreSQL', () => {
     const slow = withTransaction(pool, (client) => client.query(`SELECT pg_sleep(60) ${mark}`), {
       signal: controller.signal,
     })
-    await expect.poll(() => sleeping(mark), { timeout: 20_000 }).toBe(2)
+    await expect.poll(() => sleeping(mark)).toBe(2)
     controller.abort('enough')
     await expect(slow).rejects.toBe('enough')
-    await expect.poll(() => sleeping(mark), { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => sleeping(mark)).toBe(1)
     await server.admin(`SELECT pg_cancel_backend(${(other as unknown as { processID: number }).processID})`)
     await going
   })
@@ -190,7 +190,7 @@ describe('withTransaction on PostgreSQL', () => {
     try {
       const update = withTransaction(pool, (client) => add(client, 1, 5), { timeout: { total: 1000 } })
       await expect(update).rejects.toMatchObject({ code: 'COMMIT_UNKNOWN' })
-      await expect.poll(balances, { timeout: 20_000 }).toEqual([105, 100])
+      await expect.poll(balances).toEqual([105, 100])
     } finally {
       await pool.query('DROP TRIGGER slow ON accounts; DROP FUNCTION linger')
     }
@@ -219,7 +219,7 @@ describe('the short form of the example rag-storage', () => {
   beforeAll(async () => {
     without = await run(server, false, 12, () => {})
     withRetries = await run(server, true, 12, () => {})
-  }, 60_000)
+  })
 
   it('writes every document only with retries', () => {
     expect(withRetries.outcomes.map(({ failed }) => failed)).toEqual([0, 0, 0, 0, 0])

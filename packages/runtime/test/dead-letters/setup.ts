@@ -109,4 +109,4 @@ export async function refusal(promise: Promise<unknown>): Promise<{ code: unknow
 
 /** Asks again until it holds: a store on disk takes turns of its own, which a fake clock knows nothing of. */
 export const eventually = (holds: () => unknown): Promise<unknown> =>
-  vi.waitFor(holds, { timeout: 30_000, interval: 1 })
+  vi.waitFor(holds, { timeout: 60_000, interval: 1 })

@@ -38,7 +38,7 @@ describe('a listener that is too slow', () => {
       { ...loss, dropped: 9 },
     ])
     finish()
-    await vi.waitFor(() => expect(losses).toHaveLength(3), { interval: 1 })
+    await expect.poll(() => losses).toHaveLength(3)
     expect(losses.at(-1)).toEqual({ ...loss, dropped: 15 })
     expect(heard).toBe(WAIT_MS + 1)
     expect(said.mock.calls.flat()).toEqual([

@@ -319,6 +319,6 @@ pools:
     const dir = await folder({ 'holdfast.yaml': POOLS, 'proxies.txt': '127.0.0.1:9001\n' })
     const { hf } = await start(join(dir, 'holdfast.yaml'), { clock: systemClock })
     await writeFile(join(dir, 'proxies.txt'), '127.0.0.1:9001\n127.0.0.1:9005\n')
-    await vi.waitFor(() => expect(ids(hf)).toContain('127.0.0.1:9005'), { timeout: 20_000 })
+    await expect.poll(() => ids(hf)).toContain('127.0.0.1:9005')
   })
 })

@@ -7,7 +7,7 @@ import { folder, start } from './setup.js'
 const FILE = 'version: "1.1.0"\nstore: sqlite:holdfast.db\npolicies: { default: { max_attempts: 4 } }\n'
 
 /** The store is a real one, and takes its time. */
-const soon = (check: () => unknown) => vi.waitFor(check, { timeout: 20_000 })
+const soon = (check: () => unknown) => vi.waitFor(check, { timeout: 60_000 })
 
 /** Two processes, as far as they can know, on one store. */
 async function two() {

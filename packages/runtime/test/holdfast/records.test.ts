@@ -121,7 +121,7 @@ describe('an event listener', () => {
     })
     hf.events.on('*', () => new Promise(() => {}))
     await failing(hf, 'quick', refused)
-    await vi.waitFor(() => expect(order).toEqual(['2', '3']))
+    await expect.poll(() => order).toEqual(['2', '3'])
     said.mockRestore()
   })
 

@@ -53,9 +53,8 @@ describe.skipIf(server === undefined)(
     }
     const listed = async (store: PostgresStore) =>
       (await store.deadLetters.list(undefined, at(9))).items.map(({ dlqId }) => dlqId)
-    const heard = (word: string) => expect.poll(() => said.join('\n'), { timeout: 30_000 }).toContain(word)
-    const arrived = (store: PostgresStore, ids: string[]) =>
-      expect.poll(() => listed(store), { timeout: 30_000 }).toEqual(ids)
+    const heard = (word: string) => expect.poll(() => said.join('\n')).toContain(word)
+    const arrived = (store: PostgresStore, ids: string[]) => expect.poll(() => listed(store)).toEqual(ids)
     /** Resolves when the spill has tried to move twice, and was rejected. */
     async function triedTwice() {
       for (let tries = 0; tries < 2; tries++) {
@@ -63,7 +62,7 @@ describe.skipIf(server === undefined)(
         const rejected = () =>
           server.admin(`SELECT 1 FROM pg_stat_activity WHERE application_name = 'holdfast' AND query = 'ROLLBACK'
           AND state_change > '${String(now?.['at'])}'`)
-        await expect.poll(async () => (await rejected()).length, { timeout: 30_000 }).toBeGreaterThan(0)
+        await expect.poll(async () => (await rejected()).length).toBeGreaterThan(0)
       }
     }
 
@@ -152,10 +151,10 @@ describe.skipIf(server === undefined)(
       // Replaced at once: the spill must not move the entry in between.
       const healed = await rejecting('P0001', `NEW.dlq_id = 'dlq_17'`)
       const ids = Array.from({ length: 20 }, (_, n) => `dlq_${n + 10}`)
-      await expect.poll(() => listed(store), { timeout: 30_000 }).toHaveLength(19)
+      await expect.poll(() => listed(store)).toHaveLength(19)
       expect(await store.deadLetters.get('dlq_17', at(9))).toMatchObject({ dlqId: 'dlq_17' })
       await healed()
-      await expect.poll(async () => (await listed(store)).toSorted(), { timeout: 30_000 }).toEqual(ids)
+      await expect.poll(async () => (await listed(store)).toSorted()).toEqual(ids)
       expect(said.filter((line) => line.includes('stays in'))).toEqual([])
     })
 

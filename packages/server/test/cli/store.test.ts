@@ -93,7 +93,7 @@ describe('a command on the store', () => {
         await clock.advance(1000)
         expect((await hf.policies.get('save')).maxAttempts).toBe(2)
       },
-      { timeout: 20_000 },
+      { timeout: 60_000 },
     )
     const { items } = await hf.audit.list({ order: 'oldest' })
     const by = `command:${userInfo().username}`

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Holdfast } from '@holdfast/runtime'
 import { systemClock } from 'holdfast/internal'
-import { afterEach, expect, it, vi } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import { startMemberProbes } from '../../src/serve/member-probes.js'
 
 const ends: (() => unknown)[] = []
@@ -42,7 +42,7 @@ it('a probe closes the breaker of a recovered member without traffic, and not th
   pool.breaker('dead').trip()
   const probes = startMemberProbes(hf)
   ends.push(() => probes.close())
-  await vi.waitFor(() => expect(pool.breaker('good').state).toBe('closed'), { timeout: 20_000 })
+  await expect.poll(() => pool.breaker('good').state).toBe('closed')
   expect(asked).toBe(1)
   expect(pool.breaker('dead').state).not.toBe('closed')
 })
