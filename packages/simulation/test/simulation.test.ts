@@ -30,7 +30,7 @@ it('keeps all promises with 100 seeds', { timeout: SEEDS_TIMEOUT_MS }, async () 
   expect(code).toBe(0)
 })
 
-it('keeps all promises with seeds that once found a bug', async () => {
+it('keeps all promises with seeds that once found a bug', { timeout: SEEDS_TIMEOUT_MS }, async () => {
   for (const seed of REGRESSION_SEEDS)
     expect((await simulate(generateScenario(seed))).violation).toBeUndefined()
 })
@@ -68,7 +68,7 @@ it('has at least 3 nodes, 2,000 calls and 50 faults in every scenario', () => {
   }
 })
 
-it('does exactly the same when a seed is repeated', async () => {
+it('does exactly the same when a seed is repeated', { timeout: SEEDS_TIMEOUT_MS }, async () => {
   const first = await simulate(generateScenario(7))
   const second = await simulate(generateScenario(7), { record: true })
   expect(second.digest).toBe(first.digest)
