@@ -167,7 +167,11 @@ export class ReplayExecutor {
       )
     const renewal = this.startRenewing(entry, owner)
     try {
-      await replayer(entry, through).finally(renewal.onHandlerEnded)
+      try {
+        await replayer(entry, through)
+      } finally {
+        await renewal.onHandlerEnded()
+      }
     } catch (error) {
       const untried = isHoldfastError(error, 'CANCELLED') || (patient && isNotAttempted(error))
       const record = () =>
