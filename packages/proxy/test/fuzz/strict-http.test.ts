@@ -36,6 +36,34 @@ describe('the strict parser', () => {
     expect(problem).toBeDefined()
   })
 
+  // The deviations that docs/decisions/0058-fuzzing.md lists.
+  it.each([
+    ['empty lines before a request', '\r\n\n\rGET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['several spaces in a request line', 'GET  http://a/   HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a fragment in a target', 'GET http://a/#b HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['characters in a target that a URI must encode', 'GET http://a/"<>\\^`{|} HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['% without digits in a target', 'GET http://a/%zz HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a target of no form of the RFC', 'GET a HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['bytes above ASCII in a target', 'GET http://a/\xff HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['an IPv6 address that does not exist', 'GET http://a/ HTTP/1.1\r\nHost: [::::]\r\n\r\n'],
+    ['CONNECT without Host', 'CONNECT a:443 HTTP/1.1\r\n\r\n'],
+    [
+      'any chunk extension and trailer',
+      `${HEAD}Transfer-Encoding: chunked\r\n\r\n0 ;"=\xff\r\nContent-Length: 5\r\n\r\n`,
+    ],
+  ])('accepts %s', (_, text) => {
+    expect(parse(text)).toMatchObject({ requests: [{}], problem: undefined })
+  })
+
+  it.each([
+    ['a tab in a request line', 'GET\thttp://a/ HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a control character in a target', 'GET http://a/\x01 HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['DEL in a target', 'GET http://a/\x7f HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['CONNECT with two Hosts', 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n'],
+  ])('rejects %s', (_, text) => {
+    expect(parse(text)).toMatchObject({ requests: [], problem: expect.any(String) })
+  })
+
   it('stops at a request that closes the connection, and at one that is incomplete', () => {
     const last = 'GET http://a/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
     expect(parse(`${last}${last}`)).toMatchObject({ requests: [{ isLast: true }], problem: undefined })

@@ -1,6 +1,7 @@
 /**
  * A strict reading of RFC 9112 for the requests of one connection, written independently of the parser of Node.js. Where the RFC
- * lets a recipient repair a message or reject it, this parser rejects it: another server may repair it in another way.
+ * lets a recipient repair a message or reject it, this parser rejects it: another server may repair it in another way. Decision 58
+ * lists the deviations that it accepts.
  */
 
 export interface StrictRequest {
@@ -31,7 +32,7 @@ class Incomplete extends Error {}
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
-/** VCHAR, and the bytes above ASCII that the proxy encodes. */
+/** VCHAR, also those that are in no URI, a fragment, which the proxy removes, and bytes above ASCII, which the proxy encodes. */
 const TARGET = /^[\x21-\x7e\x80-\xff]+$/
 /** uri-host [ ":" port ], which can be empty. */
 const HOST = /^(\[[0-9A-Fa-f:.]+(%25[\w.~-]+)?\]|([\w.~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(:\d*)?$/
@@ -138,7 +139,7 @@ function parseRequest(reader: Reader): StrictRequest {
   if (!TOKEN.test(method) || !TARGET.test(target)) throw new Invalid('a request line that is not valid')
   const fields = parseFields(reader)
   const hosts = valuesOf(fields, 'host')
-  // The one exception from the RFC: clients omit Host with CONNECT, whose target is a host and a port.
+  // An exception from the RFC: clients omit Host with CONNECT, whose target is a host and a port.
   if (hosts.length > 1 || (hosts.length === 0 && version === 'HTTP/1.1' && method !== 'CONNECT'))
     throw new Invalid('not one Host field')
   if (hosts.some((host) => !HOST.test(host))) throw new Invalid('a Host that is not valid')
