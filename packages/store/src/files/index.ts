@@ -75,7 +75,10 @@ export function filesStore(dir: string, options: FilesStoreOptions = {}): Store 
   })
   const journals = [sessions, events, errors, audit, breakerEvents]
 
-  const breakers = new JsonFile(...locked('breakers'), join(dir, 'breakers.json'))
+  // A power failure on a disk that lies about flushes can damage the file, and a runtime must start nevertheless.
+  const breakers = new JsonFile(...locked('breakers'), join(dir, 'breakers.json'), (path) =>
+    warn(`${path} is not valid JSON; its breakers start closed, and the next change replaces it`),
+  )
   const values = new JsonFile(...locked('values'), join(dir, 'values.json'))
   const metrics = new FilesMetrics(...locked('metrics'), join(dir, 'metrics'))
   const deadLetters = new FilesDeadLetters(...locked('dead_letters'), join(dir, 'dlq'), warn)

@@ -4,15 +4,20 @@ import { SerialQueue } from './serial-queue.js'
 
 type TableChange = (table: Map<string, unknown>) => void
 
-/** A small table of values by key in one JSON file, which is written as a whole. */
+/**
+ * A small table of values by key in one JSON file, which is written as a whole. With `onDamaged`, a file that is not valid counts as
+ * empty, and the next change replaces it.
+ */
 export class JsonFile {
   private readonly queue: SerialQueue<TableChange, void>
   private readonly disk: Disk
   private readonly path: string
+  private readonly onDamaged: ((path: string) => void) | undefined
 
-  constructor(disk: Disk, lock: FileLock, path: string) {
+  constructor(disk: Disk, lock: FileLock, path: string, onDamaged?: (path: string) => void) {
     this.disk = disk
     this.path = path
+    this.onDamaged = onDamaged
     this.queue = new SerialQueue((changes) =>
       lock.runExclusive(async () => {
         const table = await this.load()
@@ -32,9 +37,19 @@ export class JsonFile {
     try {
       const content = await this.disk.read(this.path)
       if (content === undefined) return new Map()
-      return new Map(Object.entries(parseJson(this.path, content) as object))
+      return this.parse(content)
     } catch (error) {
       throw createUnavailableError(this.path, error)
+    }
+  }
+
+  private parse(content: Buffer): Map<string, unknown> {
+    try {
+      return new Map(Object.entries(parseJson(this.path, content) as object))
+    } catch (error) {
+      if (this.onDamaged === undefined) throw error
+      this.onDamaged(this.path)
+      return new Map()
     }
   }
 
