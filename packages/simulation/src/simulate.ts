@@ -126,7 +126,7 @@ export async function simulate(
     scheduler.schedule(at, () =>
       check(() => {
         memory.checkState(cluster.nodes, false)
-        workload.checkCounters(cluster.nodes)
+        workload.checkCounters(cluster.nodes, false)
         if (at >= CONVERGED_MS) breakers.checkConverged(cluster.nodes)
       }),
     )
@@ -158,7 +158,7 @@ export async function simulate(
       model.checkServed(START_WALL_MS + CALLS_END_MS - SERVED_WITHIN_MS)
     }
     breakers.checkConverged(cluster.nodes)
-    workload.checkCounters(cluster.nodes)
+    workload.checkCounters(cluster.nodes, true)
     memory.checkState(cluster.nodes, true)
   } catch (error) {
     if (error instanceof Violation) report(error)

@@ -59,6 +59,29 @@ interface PlannedEnqueue {
   readonly payload: object
 }
 
+interface BreakerCounts {
+  closed: number
+  open: number
+  half_open: number
+}
+
+const BREAKER_EVENTS = {
+  closed: 'circuit_breaker_closed',
+  open: 'circuit_breaker_opened',
+  half_open: 'circuit_breaker_half_opened',
+} as const
+
+/** How often the breakers of a process entered each state, as its metrics count it. */
+function countBreakerChanges(runtime: Holdfast): BreakerCounts {
+  const sum: BreakerCounts = { closed: 0, open: 0, half_open: 0 }
+  for (const [, { closed, open, half_open }] of runtime.metrics.counters().breakers) {
+    sum.closed += closed
+    sum.open += open
+    sum.half_open += half_open
+  }
+  return sum
+}
+
 /** The work of one process, and what it reported. */
 interface ProcessRecord {
   /** Calls and actions since the process started, and those of them that have not ended, with the handlers that run. */
@@ -69,6 +92,11 @@ interface ProcessRecord {
   /** Attempts that succeeded, and events of calls that succeeded after a retry. */
   successes: number
   recoveries: number
+  /** Events of calls that failed, and calls that were rejected without such an event. */
+  failures: number
+  /** Events of breakers, by the new state, and the counters of the breakers when the process started. */
+  readonly breakerEvents: BreakerCounts
+  readonly breakersBefore: BreakerCounts
 }
 
 /** Makes the calls of a scenario, and checks their results. */
@@ -94,12 +122,20 @@ export class Workload {
       itemsNotStored: new Set(),
       successes: 0,
       recoveries: 0,
+      failures: 0,
+      breakerEvents: { closed: 0, open: 0, half_open: 0 },
+      breakersBefore: countBreakerChanges(runtime),
     }
     this.records.set(process, record)
     runtime.events.on('dead_letter_failed', ({ context }) => {
       if (typeof context?.item_id === 'string') record.itemsNotStored.add(context.item_id)
     })
     runtime.events.on('retry_success', () => void record.recoveries++)
+    runtime.events.on('retry_failure', () => void record.failures++)
+    // The first of the calls has an event of its own.
+    runtime.events.on('calls_shed', ({ context }) => void (record.failures += Number(context?.count) - 1))
+    for (const state of ['closed', 'open', 'half_open'] as const)
+      runtime.events.on(BREAKER_EVENTS[state], () => void record.breakerEvents[state]++)
     if (process.name.startsWith('n0.')) return
     for (const operation of OPERATIONS)
       runtime.deadLetters.handle(operation, (_payload, { dlqId }, { signal }) =>
@@ -260,25 +296,33 @@ export class Workload {
     if (record !== undefined) record.successes++
   }
 
-  /** Compares the counters of each node with the calls that it made and with its events. */
-  checkCounters(nodes: readonly SimulatedNode[]): void {
+  /**
+   * Compares the counters of each node with the calls that it made and with its events. Events about rejected calls follow within a
+   * second, so failures are compared at rest.
+   */
+  checkCounters(nodes: readonly SimulatedNode[], isAtRest: boolean): void {
     for (const { process } of nodes) {
       const record = process && this.records.get(process)
       if (process?.runtime === undefined || record === undefined) continue
-      let [succeeded, recovered] = [0, 0]
+      let [succeeded, recovered, failed] = [0, 0, 0]
       for (const [, counters] of process.runtime.metrics.counters().operations) {
         succeeded += counters.succeeded
         recovered += counters.recovered
+        failed += counters.failed + counters.exhausted
       }
-      if (succeeded + recovered !== record.successes)
-        throw new Violation(
-          'counters',
-          `${process.name} counted ${succeeded + recovered} calls that succeeded, ${record.successes} did`,
-        )
-      if (recovered !== record.recoveries)
-        throw new Violation(
-          'counters',
-          `${process.name} counted ${recovered} calls that recovered and emitted ${record.recoveries} events`,
+      const compare = (what: string, counted: number, expected: number) => {
+        if (counted !== expected)
+          throw new Violation('counters', `${process.name} counted ${counted} ${what}, expected ${expected}`)
+      }
+      compare('calls that succeeded', succeeded + recovered, record.successes)
+      compare('calls that recovered', recovered, record.recoveries)
+      if (isAtRest) compare('calls that failed', failed, record.failures)
+      const changes = countBreakerChanges(process.runtime)
+      for (const state of ['closed', 'open', 'half_open'] as const)
+        compare(
+          `changes of breakers to ${state}`,
+          changes[state] - record.breakersBefore[state],
+          record.breakerEvents[state],
         )
     }
   }

@@ -25,6 +25,12 @@ import { type Process, type ProcessPorts, SimulatedNode } from './simulated-node
 /** The lease of a dead letter, with a margin for delays. */
 const LEASE_MS = 300_000 + 20_000
 
+/**
+ * Leases are compared with the wall time of nodes, which must agree within 3 minutes (docs/dead-letters.md): a lease of 5 minutes is
+ * renewed every 100 s. Two clocks with this error each still agree, with a margin for delays. Drifts are smaller.
+ */
+const MAX_WALL_ERROR_MS = 80_000
+
 /** A disk with the store of a node, and its promises. */
 export interface NodeDisk {
   readonly disk: SimulatedDisk
@@ -74,8 +80,8 @@ export class Cluster {
   /** When each node last had trouble with its store; Infinity while it has. */
   private readonly storeTroubleAt = new Map<string, number>()
   private readonly activeTroubles = new Map<string, number>()
+  /** When a clock was last so wrong that leases of other nodes seem to have ended. */
   private clockTroubleAt = Number.NEGATIVE_INFINITY
-  private activeClockTroubles = 0
 
   constructor(scheduler: Scheduler, choices: Choices, layout: ClusterLayout, observer: ClusterObserver) {
     this.scheduler = scheduler
@@ -139,13 +145,9 @@ export class Cluster {
     this.storeTroubleAt.set(node, this.scheduler.now)
   }
 
-  beginClockTrouble(): void {
-    this.activeClockTroubles++
-  }
-
-  endClockTrouble(): void {
-    this.activeClockTroubles--
-    this.clockTroubleAt = this.scheduler.now
+  /** The clock of a node changes. Called before each change. */
+  beforeClockChange(): void {
+    if (this.isAnyClockWrong()) this.clockTroubleAt = this.scheduler.now
   }
 
   /** Whether a process has been able to renew its leases: it lives, and its store was available for longer than a lease. */
@@ -157,7 +159,11 @@ export class Cluster {
   }
 
   areClocksRight(): boolean {
-    return this.activeClockTroubles === 0 && this.scheduler.now - this.clockTroubleAt > 2 * LEASE_MS
+    return !this.isAnyClockWrong() && this.scheduler.now - this.clockTroubleAt > 2 * LEASE_MS
+  }
+
+  private isAnyClockWrong(): boolean {
+    return this.nodes.some(({ wallError }) => Math.abs(wallError) > MAX_WALL_ERROR_MS)
   }
 
   private connect(node: string, process: Process): ProcessPorts {

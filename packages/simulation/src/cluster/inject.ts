@@ -104,12 +104,12 @@ export class FaultInjector {
       case 'clock_step':
       case 'clock_drift': {
         const node = this.node(fault.node)
-        cluster.beginClockTrouble()
+        cluster.beforeClockChange()
         if (fault.kind === 'clock_step') node.stepClock(fault.step)
         else node.driftClock(fault.rate)
         scheduler.schedule(fault.ms, () => {
+          cluster.beforeClockChange()
           node.correctClock()
-          cluster.endClockTrouble()
         })
       }
     }

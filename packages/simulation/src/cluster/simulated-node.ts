@@ -46,8 +46,8 @@ export interface ProcessEnvironment {
 export class SimulatedNode {
   readonly name: string
   process: Process | undefined = undefined
-  /** The offset of the machine's wall time, and its rate. */
-  private wallStep = 0
+  /** The error of the machine's wall time, and its rate. */
+  wallError = 0
   private rate = 1
   private starts = 0
   private isStartPending = false
@@ -73,7 +73,7 @@ export class SimulatedNode {
     this.isStartPending = false
     const clock = new VirtualClock(this.scheduler, () => this.environment.onEntered(process))
     clock.correctWall()
-    clock.stepWall(this.wallStep)
+    clock.stepWall(this.wallError)
     clock.drift(this.rate)
     const process: Process = {
       name: `${this.name}.${++this.starts}`,
@@ -123,13 +123,13 @@ export class SimulatedNode {
 
   /** Moves the wall time of the machine. */
   stepClock(ms: number): void {
-    this.wallStep += ms
+    this.wallError += ms
     this.process?.clock.stepWall(ms)
   }
 
   /** Sets the clock of the machine right again. */
   correctClock(): void {
-    this.wallStep = 0
+    this.wallError = 0
     this.rate = 1
     this.process?.clock.drift(1)
     this.process?.clock.correctWall()

@@ -30,7 +30,7 @@ export interface ClusterView {
   couldRenew(process: string): boolean
   /** The virtual time. */
   now(): number
-  /** Whether all clocks have been right for longer than a lease. */
+  /** Whether all clocks have been right for longer than a lease, within the error that leases tolerate. */
   areClocksRight(): boolean
 }
 
@@ -111,7 +111,9 @@ export class DeadLetterModel {
     const entry = this.require(id)
     const run = { id, process, owner: entry.owner }
     const others = this.runs.get(id) ?? new Set()
-    // With a wrong clock a lease ends too early for other nodes, but a process knows its own handlers.
+    // A process knows its own handlers. Another process must wait for the end of the lease. Two exceptions follow from the design
+    // and are documented: leases are compared with the wall time of nodes, so a wrong clock ends them too early; and a holder that
+    // cannot reach its store cannot renew its lease.
     for (const other of others)
       if (
         other.process === process ||

@@ -143,7 +143,13 @@ function planFault(choices: Choices, nodes: number): Fault {
     case 10:
       return { at, kind: 'upstream_down', operation, ms: choices.delay(60_000) }
     case 11:
-      return { at, kind: 'clock_step', node, step: choices.between(-900_000, 900_000), ms }
+      return {
+        at,
+        kind: 'clock_step',
+        node,
+        step: choices.between(-1, 1) * choices.pick([60_000, 900_000]),
+        ms,
+      }
     default:
       return { at, kind: 'clock_drift', node, rate: choices.between(0.999, 1.001), ms }
   }
