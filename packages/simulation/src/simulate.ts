@@ -33,7 +33,7 @@ export interface SimulationResult {
 const SERVED_WITHIN_MS = 600_000
 
 /** How often all of the state is checked. */
-const CHECK_INTERVAL_MS = 120_000
+const CHECK_INTERVAL_MS = 200_000
 
 /** From this time on all nodes agree about the breakers. The last faults end 400 s after the last one begins. */
 const CONVERGED_MS = FAULTS_END_MS + 800_000

@@ -104,8 +104,10 @@ export class TimeSeries {
       .map((block) => {
         const data: Record<string, number[]> = {}
         for (let slot = 0; slot < this.shape.slots; slot++) {
-          const numbers = block.numbers.subarray(slot * fields, (slot + 1) * fields)
-          if (numbers.some((number) => number !== 0)) data[slot] = [...numbers]
+          const end = (slot + 1) * fields
+          let at = slot * fields
+          while (at < end && block.numbers[at] === 0) at++
+          if (at < end) data[slot] = [...block.numbers.subarray(slot * fields, end)]
         }
         block.isDirty = false
         return { start: block.start, data }

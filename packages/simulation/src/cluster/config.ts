@@ -14,7 +14,8 @@ const breaker = {
 /** The configuration of a node. One breaker is shared in each of the three ways, and one is not shared. */
 export const createNodeConfig = (node: string, redisUrl: string | undefined): object => ({
   ...(redisUrl !== undefined && { shared: redisUrl }),
-  node: { id: node, heartbeat: 10_000 },
+  // Heartbeats would be most of the events.
+  node: { id: node, heartbeat: 20_000 },
   policies: Object.fromEntries(
     OPERATIONS.map((operation) => [
       operation,

@@ -11,6 +11,8 @@ interface JournalRow<T> {
 export class JournalTable<T, F extends PageOptions & TimeRange> {
   private rows: JournalRow<T>[] = []
   private nextSeq = 1
+  /** No record is older. Most calls of `expire` find nothing, and need no search. */
+  private oldestTime = Number.POSITIVE_INFINITY
   private readonly recordFilter: RecordFilter<T, F>
 
   constructor(recordFilter: RecordFilter<T, F>) {
@@ -20,7 +22,10 @@ export class JournalTable<T, F extends PageOptions & TimeRange> {
   /** Appends records. Returns a function that removes them again. */
   append(records: readonly T[]): () => void {
     const first = this.nextSeq
-    for (const record of records) this.rows.push({ seq: this.nextSeq++, record })
+    for (const record of records) {
+      this.rows.push({ seq: this.nextSeq++, record })
+      this.oldestTime = Math.min(this.oldestTime, this.recordFilter.timeOf(record).getTime())
+    }
     const end = this.nextSeq
     return () => {
       this.rows = this.rows.filter(({ seq }) => seq < first || seq >= end)
@@ -48,7 +53,7 @@ export class JournalTable<T, F extends PageOptions & TimeRange> {
 
   expire({ before, maxEntries }: { before?: Date | undefined; maxEntries?: number | undefined }): number {
     const count = this.rows.length
-    if (before !== undefined)
+    if (before !== undefined && before.getTime() > this.oldestTime)
       this.rows = this.rows.filter(({ record }) => this.recordFilter.timeOf(record) >= before)
     if (maxEntries !== undefined && maxEntries < this.rows.length)
       this.rows = this.rows.slice(this.rows.length - maxEntries)

@@ -19,7 +19,7 @@ export class BreakerTable {
   }
 }
 
-const keyOf = ({ series, start, node }: MetricsRow): string => JSON.stringify([series, start, node])
+const keyOf = ({ series, start, node }: MetricsRow): string => `${series}\0${start}\0${node}`
 
 /** Rows of metrics by series, start and node. */
 export class MetricsTable {
@@ -27,8 +27,12 @@ export class MetricsTable {
 
   /** Stores rows. Returns a function that restores the rows from before. */
   save(rows: readonly MetricsRow[]): () => void {
-    const before = rows.map((row) => [keyOf(row), this.byKey.get(keyOf(row))] as const)
-    for (const row of rows) this.byKey.set(keyOf(row), row)
+    const before = rows.map((row) => {
+      const key = keyOf(row)
+      const old = this.byKey.get(key)
+      this.byKey.set(key, row)
+      return [key, old] as const
+    })
     return () => {
       for (const [key, row] of before.toReversed())
         if (row === undefined) this.byKey.delete(key)

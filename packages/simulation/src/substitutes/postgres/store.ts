@@ -44,8 +44,8 @@ export interface SimulatedStoreOptions {
   readonly replyTimeout?: number
 }
 
-/** How often a transaction is tried, by method. A caller of `add` waits with a failed call. */
-const attemptsOf = (method: string): number => (method === 'deadLetters.add' ? 2 : 5)
+/** A caller of `add` waits with a failed call, so it is tried less often than other methods. */
+const ADD_OPTIONS = { retry: { maxAttempts: 2 } }
 
 /** The delay before the store listens again after its connection was lost. */
 const LISTEN_AGAIN_MS = 5000
@@ -118,9 +118,10 @@ export function createSimulatedPostgresStore(options: SimulatedStoreOptions): St
   async function call(method: string, args: readonly unknown[]): Promise<unknown> {
     if (!isOpen) throw createUnavailableError(DISPLAY_NAME, new Error('not open'))
     const command = { id: `${node}:${commandCount++}`, method, args }
-    const work = database.run(() => pool.run(() => executeOn(host, command)), {
-      retry: { maxAttempts: attemptsOf(method) },
-    })
+    const work = database.run(
+      () => pool.run(() => executeOn(host, command)),
+      method === 'deadLetters.add' ? ADD_OPTIONS : undefined,
+    )
     running.add(work)
     try {
       return await work
