@@ -112,7 +112,7 @@ export class ReplayExecutor {
   /**
    * Replays an entry leased by `owner`. The lease is renewed until the result is recorded. With `releaseIfUntried` an entry
    * that could not be attempted is released; otherwise that counts as a failure. An entry that is already being replayed in this
-   * process is not replayed: the new lease stays, so that no other process replays it either.
+   * process is not replayed: the new lease stays until that replay has ended, so that no other process replays it either.
    */
   async execute(
     leased: DeadLetter,
@@ -122,7 +122,10 @@ export class ReplayExecutor {
   ): Promise<Replayed> {
     const { running } = this
     const { dlqId, leasedUntil } = leased
-    if (running.has(dlqId)) return this.notReplayed(leased)
+    if (running.has(dlqId)) {
+      running.onEnd(dlqId, () => this.releaseUnused(leased, owner))
+      return this.notReplayed(leased)
+    }
     running.add(dlqId, leasedUntil ?? this.leaseEnd())
     const end = () => running.delete(dlqId)
     try {
@@ -189,6 +192,18 @@ export class ReplayExecutor {
     if (isLeased(leaseStateOf(leased), this.runtime.clock.wall())) return leased
     const again = await this.runtime.store.deadLetters.lease(leased.dlqId, owner, this.leaseEnd(), this.now())
     return again.result === 'leased' ? again.entry : undefined
+  }
+
+  /** Ends a lease that was not used. */
+  private releaseUnused({ dlqId }: DeadLetter, owner: string): void {
+    const { logger, store } = this.runtime
+    store.deadLetters.settle(dlqId, owner, { status: 'pending', at: this.now() }).catch((error: unknown) =>
+      // The entry is available again when the lease ends.
+      logger.warn(
+        { dlqId, error: summarizeError(error, (text) => this.runtime.redact(text), false) },
+        'a lease that was not used could not be released before it ends',
+      ),
+    )
   }
 
   /** Ends the lease without a result. */

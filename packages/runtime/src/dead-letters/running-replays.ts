@@ -5,6 +5,7 @@
 export class RunningReplays {
   /** For each entry the earliest end of its leases, epoch milliseconds. */
   private readonly leaseEnds = new Map<string, number>()
+  private readonly endListeners = new Map<string, readonly (() => void)[]>()
 
   has(id: string): boolean {
     return this.leaseEnds.has(id)
@@ -16,8 +17,17 @@ export class RunningReplays {
     this.leaseEnds.set(id, Math.min(known, leaseEnd.getTime()))
   }
 
+  /** Removes an entry whose result is recorded, and calls its listeners. */
   delete(id: string): void {
     this.leaseEnds.delete(id)
+    const listeners = this.endListeners.get(id) ?? []
+    this.endListeners.delete(id)
+    for (const listener of listeners) listener()
+  }
+
+  /** Calls a listener when the result of an entry that is being replayed is recorded. */
+  onEnd(id: string, listener: () => void): void {
+    this.endListeners.set(id, [...(this.endListeners.get(id) ?? []), listener])
   }
 
   /** The entries that a store may regard as free at this time. */
