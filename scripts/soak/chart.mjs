@@ -43,6 +43,8 @@ const COLUMNS = /** @type {const} */ ([
 ])
 
 const CELL = { width: 250, height: 92, left: 8, top: 24, bottom: 8 }
+/** The top of a plot is above its largest value, so that a flat curve is not at the edge. */
+const HEADROOM = 1.1
 const NAME_WIDTH = 90
 const HEAD = 64
 
@@ -55,7 +57,7 @@ function cell(measure, points, { minutes, warmUpMinutes }) {
   const height = CELL.height - CELL.top - CELL.bottom
   const largest = Math.max(...points.map(({ value }) => value), 1e-9)
   const x = (/** @type {number} */ minute) => CELL.left + (minute / minutes) * width
-  const y = (/** @type {number} */ value) => CELL.top + height * (1 - value / largest)
+  const y = (/** @type {number} */ value) => CELL.top + height * (1 - value / (largest * HEADROOM))
   const line = condense(points).map(({ minute, value }) => `${x(minute).toFixed(1)},${y(value).toFixed(1)}`)
   const last = points.at(-1)?.value ?? 0
   return [
@@ -75,10 +77,15 @@ function cell(measure, points, { minutes, warmUpMinutes }) {
  */
 export function drawCurves(curves, { title, processes, minutes, warmUpMinutes }) {
   const width = NAME_WIDTH + COLUMNS.length * CELL.width + 8
-  const height = HEAD + processes.length * CELL.height + 8
+  const bottom = HEAD + processes.length * CELL.height
+  const height = bottom + 20
   const heads = COLUMNS.map(
     ([, text], i) =>
       `<text x="${NAME_WIDTH + i * CELL.width + CELL.left}" y="52" class="head">${text}</text>`,
+  )
+  const axes = COLUMNS.map(
+    (_, i) =>
+      `<text x="${NAME_WIDTH + i * CELL.width + CELL.left}" y="${bottom + 8}">0</text><text x="${NAME_WIDTH + (i + 1) * CELL.width - CELL.left}" y="${bottom + 8}" class="right">${minutes.toFixed(0)} min</text>`,
   )
   const rows = processes.map((process, row) => {
     const cells = COLUMNS.map(([measure], column) => {
@@ -102,6 +109,7 @@ export function drawCurves(curves, { title, processes, minutes, warmUpMinutes })
 <text x="8" y="24" class="title">${escape(title)}</text>
 ${heads.join('\n')}
 ${rows.join('\n')}
+${axes.join('\n')}
 </svg>
 `
 }
