@@ -103,6 +103,8 @@ try {
     seed,
     totals,
     rows: verdict.rows,
+    starvedMinutes: verdict.starvedMinutes,
+    checkProblems: problems,
     problems: all,
   }
   writeFileSync(join(values.folder, 'summary.json'), `${JSON.stringify(summary, null, 2)}\n`)
@@ -118,6 +120,8 @@ try {
     `\n${table([['', 'process', 'measure', 'first third', 'last third', 'growth', 'limit', 'curve'], ...rows])}`,
   )
   print(`\n${table(Object.entries(totals).map(([name, value]) => [name, value.toLocaleString('en-US')]))}`)
+  if (verdict.starvedMinutes.length > 0)
+    print(`\nnot judged, because other programs used the machine: ${verdict.starvedMinutes.length} minutes`)
   print(`\nsamples: ${run.samples}\npicture: ${picture}`)
   for (const problem of all) print(`FAIL ${problem}`)
   print(all.length === 0 ? 'all curves are flat, and all counters agree' : `${all.length} problems`)

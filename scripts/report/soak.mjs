@@ -18,8 +18,8 @@ const summary = JSON.parse(readFileSync(join(values.folder, 'summary.json'), 'ut
 const { startedAt, endedAt, minutes, warmUpMinutes, rate } = summary
 const samples = parseSamples(readFileSync(join(values.folder, 'samples.jsonl'), 'utf8'))
 const curves = curvesOf(samples, { startedAt, endedAt })
-const { rows } = judge(curves, { processes: JUDGED, reference: REFERENCE, warmUpMinutes })
-const section = describeRun({ summary, rows, curves })
+const verdict = judge(curves, { processes: JUDGED, reference: REFERENCE, warmUpMinutes })
+const section = describeRun({ summary, verdict, curves })
 
 const text = readFileSync(page, 'utf8')
 const [before, rest] = text.split(BEGIN)

@@ -42,20 +42,25 @@ function medianAfter(curves, process, measure, warmUpMinutes) {
 /** @param {readonly string[]} cells */
 const row = (cells) => `| ${cells.join(' | ')} |`
 
-/** @param {{ summary: any, rows: readonly Row[], curves: Curves }} run */
-export function describeRun({ summary, rows, curves }) {
-  const { date, command, cores, node, minutes, wantedMinutes, warmUpMinutes, totals, problems } = summary
+/** @param {{ summary: any, verdict: { rows: readonly Row[], problems: readonly string[], starvedMinutes: readonly number[] }, curves: Curves }} run */
+export function describeRun({ summary, verdict, curves }) {
+  const { rows, starvedMinutes } = verdict
+  const { date, command, cores, node, minutes, wantedMinutes, warmUpMinutes, totals } = summary
+  /** @type {string[]} */
+  const problems = [...summary.checkProblems, ...verdict.problems]
   const result =
     problems.length === 0
       ? 'All curves are flat, all counters agree, no acknowledged dead letter was lost, and none was completed twice.'
       : `${format(problems.length)} problems were found; they are listed below.`
+  const notJudged =
+    starvedMinutes.length === 0
+      ? ''
+      : ` In ${starvedMinutes.length} of the ${Math.round(minutes - warmUpMinutes)} minutes after the warm-up, other programs had the processors, so these minutes are not judged.`
   const isShort = minutes < wantedMinutes - 1
   const delays = Object.keys(curves).filter((process) => curves[process]?.['delayP99'] !== undefined)
   return [
-    `On ${date}, \`${command}\` ran for ${minutes.toFixed(0)} minutes on Node.js ${node.slice(1)} and a machine with ${cores} cores. ${result}${isShort ? ' The run was stopped before its end.' : ''}`,
-    ...(problems.length === 0
-      ? []
-      : ['', ...problems.map((/** @type {string} */ problem) => `- ${problem}`)]),
+    `On ${date}, \`${command}\` ran for ${minutes.toFixed(0)} minutes on Node.js ${node.slice(1)} and a machine with ${cores} cores. ${result}${notJudged}${isShort ? ' The run was stopped before its end.' : ''}`,
+    ...(problems.length === 0 ? [] : ['', ...problems.map((problem) => `- ${problem}`)]),
     '',
     '![Curves of memory, file descriptors and event-loop delay of each process](images/soak.svg)',
     '',

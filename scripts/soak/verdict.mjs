@@ -24,6 +24,12 @@ export const GROWTH_LIMITS = {
  */
 const DELAY_LIMIT = { factor: 1.5, extraMs: 10 }
 
+/**
+ * A minute is not judged if half of the processes waited for a processor for more than this part of it: other programs have the
+ * machine, so calls accumulate. At least half of the minutes must be judged.
+ */
+const STARVED = { wait: 0.75, maxShare: 0.5 }
+
 /** Fewer points say nothing about a curve. */
 const MIN_POINTS = 6
 
@@ -106,20 +112,43 @@ function judgeDelay(process, { delays, waits, reference }) {
   return { process, measure: 'delayP99', first, last, growth, limit, isFlat: growth <= limit }
 }
 
+/** The minutes in which the processes hardly had a processor. @param {Curves} curves @param {readonly string[]} processes */
+function starvedMinutesOf(curves, processes) {
+  /** @type {Map<number, number[]>} */
+  const waits = new Map()
+  for (const process of processes) {
+    /** @type {Map<number, number[]>} */
+    const own = new Map()
+    for (const { minute, value } of curves[process]?.['wait'] ?? [])
+      own.set(Math.floor(minute), [...(own.get(Math.floor(minute)) ?? []), value])
+    for (const [minute, values] of own) waits.set(minute, [...(waits.get(minute) ?? []), medianOf(values)])
+  }
+  return new Set([...waits].filter(([, values]) => medianOf(values) > STARVED.wait).map(([minute]) => minute))
+}
+
 /**
  * Judges the curves of processes.
  *
  * @param {Curves} curves
  * @param {{ processes: readonly string[], reference: string, warmUpMinutes: number }} options
- * @returns {{ rows: Row[], problems: string[] }}
+ * @returns {{ rows: Row[], problems: string[], starvedMinutes: number[] }}
  */
 export function judge(curves, { processes, reference, warmUpMinutes }) {
   /** @type {Row[]} */
   const rows = []
   /** @type {string[]} */
   const problems = []
+  const starved = starvedMinutesOf(curves, processes)
+  const isJudged = (/** @type {number} */ minute) =>
+    minute >= warmUpMinutes && !starved.has(Math.floor(minute))
   const measured = (/** @type {string} */ process, /** @type {string} */ measure) =>
-    (curves[process]?.[measure] ?? []).filter(({ minute }) => minute >= warmUpMinutes)
+    (curves[process]?.[measure] ?? []).filter(({ minute }) => isJudged(minute))
+  const starvedMinutes = [...starved].filter((minute) => minute >= warmUpMinutes)
+  const lastMinute = Math.max(...processes.map((process) => curves[process]?.['wait']?.at(-1)?.minute ?? 0))
+  if (starvedMinutes.length > Math.max(0, lastMinute - warmUpMinutes) * STARVED.maxShare)
+    problems.push(
+      `other programs used the machine in ${starvedMinutes.length} of ${Math.round(lastMinute - warmUpMinutes)} minutes, so the run has no result`,
+    )
   for (const process of processes) {
     for (const measure of /** @type {(keyof typeof GROWTH_LIMITS)[]} */ (Object.keys(GROWTH_LIMITS))) {
       if (curves[process]?.[measure] === undefined) continue
@@ -144,7 +173,7 @@ export function judge(curves, { processes, reference, warmUpMinutes }) {
       problems.push(
         `${process}: ${measure} grew by ${formatMeasure(measure, growth)}, limit ${formatMeasure(measure, limit)}`,
       )
-  return { rows, problems }
+  return { rows, problems, starvedMinutes }
 }
 
 /** @param {string} measure @param {number} value */

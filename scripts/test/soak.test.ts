@@ -81,6 +81,37 @@ describe('the verdict of the soak test', () => {
     expect(waits(() => 0.4)).toHaveLength(1)
   })
 
+  describe('in minutes in which other programs have the processors', () => {
+    const judgeWith = (curve: Curve, wait: Curve) =>
+      judge(
+        { server: { heap: points(curve), wait: points(wait) } },
+        { processes: ['server'], reference: 'reference', warmUpMinutes: 10 },
+      )
+    const starvedAtEnd: Curve = (minute) => (minute >= 38 ? 0.9 : 0.2)
+
+    it('ignores calls that accumulate', () => {
+      const accumulating: Curve = (minute) => (minute >= 38 ? 40e6 + (minute - 37) * 5e6 : 40e6)
+      expect(judgeWith(accumulating, starvedAtEnd)).toMatchObject({
+        problems: [],
+        starvedMinutes: Array.from({ length: 23 }, (_, i) => 38 + i),
+      })
+      expect(judgeWith(accumulating, () => 0.2).problems).toHaveLength(1)
+    })
+
+    it('still rejects a leak of the other minutes', () => {
+      expect(judgeWith((minute) => 40e6 + minute * 200_000, starvedAtEnd).problems).toHaveLength(1)
+    })
+
+    it('has no result if more than half of the minutes are starved', () => {
+      expect(
+        judgeWith(
+          () => 40e6,
+          (minute) => (minute >= 30 ? 0.9 : 0.2),
+        ).problems,
+      ).toEqual(['other programs used the machine in 31 of 50 minutes, so the run has no result'])
+    })
+  })
+
   it('does not demand a faster event loop if the reference process became faster', () => {
     expect(
       problemsOf(
