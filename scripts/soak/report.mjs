@@ -60,14 +60,16 @@ export function describeRun({ summary, verdict, curves }) {
   const delays = Object.keys(curves).filter((process) => curves[process]?.['delayP99'] !== undefined)
   return [
     `On ${date}, \`${command}\` ran for ${minutes.toFixed(0)} minutes on Node.js ${node.slice(1)} and a machine with ${cores} cores. ${result}${notJudged}${isShort ? ' The run was stopped before its end.' : ''}`,
-    ...(problems.length === 0 ? [] : ['', ...problems.map((problem) => `- ${problem}`)]),
+    ...(problems.length === 0
+      ? []
+      : ['', ...problems.map((problem) => `- ${[...new Set(problem.split('; '))].join('; ')}`)]),
     '',
     '![Curves of memory, file descriptors and event-loop delay of each process](images/soak.svg)',
     '',
     'The darker part of each curve is the warm-up, which is not judged. Each curve begins at zero.',
     '',
     row(['process', 'measure', 'first third', 'last third', 'growth', 'limit', 'result']),
-    row(['---', '---', '---', '---', '---', '---', '---']),
+    '|---|---|---|---|---|---|---|',
     ...rows.map(({ process, measure, first, last, growth, limit, isFlat }) =>
       row([
         process,
@@ -80,7 +82,7 @@ export function describeRun({ summary, verdict, curves }) {
     `Event-loop delay after the warm-up, as medians of intervals of five seconds. The last column is the part of the time in which the main thread was ready to run and other programs had the processors.`,
     '',
     row(['process', 'p50', 'p99', 'p99.9', 'waited for a processor']),
-    row(['---', '---', '---', '---', '---']),
+    '|---|---|---|---|---|',
     ...delays.map((process) =>
       row([
         process,
@@ -91,7 +93,7 @@ export function describeRun({ summary, verdict, curves }) {
     ),
     '',
     row(['load', 'count']),
-    row(['---', '---']),
+    '|---|---|',
     ...TOTALS.flatMap(([name, title]) =>
       totals[name] === undefined ? [] : [row([title, format(totals[name])])],
     ),

@@ -301,8 +301,11 @@ export class SoakRun {
       (sum, [, value]) => sum + Number(value),
       0,
     )
-    if (calls !== counts.requestResponses)
-      problems.push(`server: counted ${calls} calls of request, expected ${counts.requestResponses}`)
+    // The server may have counted a request whose client got no response.
+    if (calls < counts.requestResponses || calls > counts.requests)
+      problems.push(
+        `server: counted ${calls} calls of request, expected ${counts.requestResponses} to ${counts.requests}`,
+      )
     const status = /** @type {any} */ (
       await (await fetch(`${this.proxyUrl}/`, { headers: { accept: 'application/json' } })).json()
     )
