@@ -140,15 +140,28 @@ export async function compressOldRows(writes: WriteQueue, journal: AnyJournalTab
     if (chunk.length === 0) return
     const [row, next] = chunk as [JournalRow, JournalRow?]
     if (next === undefined) {
-      // The columns stay, which may be damaged.
       const body = await deflate(String(row.body))
-      await writes.writeUnflushed(() => writes.sql.run(updateBody(table), body, row.last, row.body))
+      await writes.writeUnflushed(() => replaceBody(writes.sql, table, row, body))
       continue
     }
     const text = chunk.map(({ body }) => String(body).slice(1, -1)).join(',')
     const body = await deflate(`[${text}]`)
     await writes.writeUnflushed(() => replaceWithChunk(writes.sql, journal, chunk, body))
   }
+}
+
+/**
+ * Replaces the body of a row, unless another process has changed it meanwhile. The columns stay, which may be damaged. SQL cannot
+ * compare the bodies: a text with damaged bytes is not equal to the text that was read.
+ */
+function replaceBody(
+  sql: SqliteConnection,
+  table: string,
+  { last, body: old }: JournalRow,
+  body: Uint8Array,
+): void {
+  const [row] = sql.all<Record<string, SqliteValue>>(selectWholeRows(table), last, last)
+  if (row?.body === old) sql.run(updateBody(table), body, last)
 }
 
 /** Replaces several rows by one, unless another process has changed them meanwhile. */
@@ -181,11 +194,14 @@ function replaceWithChunk(
 
 const NUMBERS = ['first', 'entries', 'oldest', 'newest'] as const
 
-/** Whether the records and the columns of a row can be read. */
+/** Whether the records and the columns of a row can be read, and its numbers are those of its records. */
 const isReadable = (row: JournalRow & Record<string, SqliteValue>, columns: readonly string[]): boolean =>
   NUMBERS.every((column) => Number.isInteger(row[column])) &&
-  parseOrUndefined(row, () => [recordsOf(row), columns.map((column) => parseNames(row[column]))]) !==
-    undefined
+  parseOrUndefined(row, () => {
+    for (const column of columns) parseNames(row[column])
+    return recordsOf(row).length
+  }) ===
+    row.last - row.first + 1
 
 /**
  * The oldest uncompressed rows with consecutive numbers; none if they are too few for a chunk. A damaged row is a chunk of its own,

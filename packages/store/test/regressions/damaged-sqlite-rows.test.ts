@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { openSqliteDriver } from '../../src/sqlite/driver.js'
+import { openSqliteDriver, type SqliteDriver } from '../../src/sqlite/driver.js'
 import { at, errorRecord, event, letter, session, storedBreaker } from '../contract/records.js'
 import { folder, opened } from '../sqlite-place.js'
 
@@ -33,6 +33,11 @@ async function countReadable(store: Awaited<ReturnType<typeof opened>>): Promise
   }
 }
 
+/** How many rows up to a number are not compressed. */
+const countUncompressed = (driver: SqliteDriver, last: number): unknown =>
+  driver.prepare(`SELECT count(*) AS n FROM events WHERE typeof(body) = 'text' AND last <= ${last}`).get([])
+    ?.n
+
 describe('a damaged row of a SQLite store', () => {
   it('is not compressed together with other rows, which stay readable', async () => {
     const { store, driver } = await storeWith(MANY)
@@ -42,6 +47,26 @@ describe('a damaged row of a SQLite store', () => {
     expect(Number(n)).toBeGreaterThan(2)
     expect(await countReadable(store)).toBe(MANY - ROW)
   })
+
+  // The compression read the same rows again without end.
+  it('does not stop compression if the number of its first record is wrong', async () => {
+    const { store, driver } = await storeWith(MANY)
+    driver.exec(`UPDATE events SET first = ${7 * ROW - 10} WHERE last = ${8 * ROW}`)
+    await store.events.expire({})
+    expect(countUncompressed(driver, 12 * ROW)).toBe(0)
+  })
+
+  // libsql ends the process on such a text.
+  it.skipIf(typeof process.getBuiltinModule?.('node:sqlite') === 'undefined')(
+    'does not stop compression if it has bytes that are not UTF-8',
+    async () => {
+      const { store, driver } = await storeWith(MANY)
+      driver.exec(`UPDATE events SET body = CAST(x'5b80' AS TEXT) WHERE last = ${8 * ROW}`)
+      await store.events.expire({})
+      expect(countUncompressed(driver, 12 * ROW)).toBe(0)
+      expect(await countReadable(store)).toBe(MANY - ROW)
+    },
+  )
 
   it.each([
     ['is not JSON', 'substr(body, 1, 50)'],

@@ -59,8 +59,7 @@ export const selectUncompressed = (table: string, limit: number): string =>
 export const updateRow = (table: string): string =>
   `UPDATE ${table} SET entries = ?, oldest = ?, newest = ?, body = ? WHERE last = ?`
 
-export const updateBody = (table: string): string =>
-  `UPDATE ${table} SET body = ? WHERE last = ? AND body = ?`
+export const updateBody = (table: string): string => `UPDATE ${table} SET body = ? WHERE last = ?`
 
 export const deleteRow = (table: string): string => `DELETE FROM ${table} WHERE last = ?`
 
