@@ -1,6 +1,6 @@
 // One run of the soak test: starts all processes, samples them, stops the load, and compares what all of them have seen.
 import { spawnSync } from 'node:child_process'
-import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
@@ -10,6 +10,7 @@ import { PostgresServer } from '../servers/postgres.mjs'
 import { findRedis, RedisServer } from '../servers/redis.mjs'
 import { startServer } from '../servers/supervise.mjs'
 import { proxyConfig, serverConfig } from './configs.mjs'
+import { prepareFolder } from './folder.mjs'
 import { checkCounters, checkDeadLetters } from './ledger.mjs'
 import { FLEET, REFERENCE } from './names.mjs'
 import { countDescriptors, processorWait, residentMemory } from './process-files.mjs'
@@ -51,12 +52,9 @@ export class SoakRun {
     this.folder = folder
     this.seed = seed
     this.rate = rate
-    this.samples = join(folder, 'samples.jsonl')
+    this.samples = prepareFolder(folder)
     this.ledger = join(folder, 'ledger.txt')
     this.sqlite = join(folder, 'server.db')
-    rmSync(folder, { recursive: true, force: true })
-    mkdirSync(folder, { recursive: true })
-    writeFileSync(this.samples, '')
     writeFileSync(this.ledger, '')
   }
 

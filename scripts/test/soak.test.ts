@@ -1,7 +1,11 @@
-import { describe, expect, it } from 'vitest'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { seeded } from '../../packages/runtime/test/crash/random.mjs'
 import { drawCurves, sparkline, table } from '../soak/chart.mjs'
 import { FailingService } from '../soak/failures.mjs'
+import { prepareFolder } from '../soak/folder.mjs'
 import { checkCounters, checkDeadLetters } from '../soak/ledger.mjs'
 import { curvesOf, parseSamples } from '../soak/samples.mjs'
 import { GROWTH_LIMITS, judge, slopeOf } from '../soak/verdict.mjs'
@@ -280,5 +284,29 @@ describe('the charts of the soak test', () => {
     expect(picture).toContain('a &lt; b')
     expect(picture).toContain('max 2.0 MB')
     expect(picture).not.toContain('NaN')
+  })
+})
+
+describe('the folder of a soak run', () => {
+  function temporaryFolder() {
+    const folder = mkdtempSync(join(tmpdir(), 'holdfast-soak-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    return folder
+  }
+
+  it('has no files of an earlier run', () => {
+    const folder = join(temporaryFolder(), 'runs', 'soak')
+    const samples = prepareFolder(folder)
+    writeFileSync(join(folder, 'summary.json'), '{}')
+    expect(prepareFolder(folder)).toBe(samples)
+    expect(existsSync(samples)).toBe(true)
+    expect(existsSync(join(folder, 'summary.json'))).toBe(false)
+  })
+
+  it('is rejected if it has other files, which are not deleted', () => {
+    const folder = temporaryFolder()
+    writeFileSync(join(folder, 'thesis.txt'), '')
+    expect(() => prepareFolder(folder)).toThrow('choose an empty folder with --folder')
+    expect(existsSync(join(folder, 'thesis.txt'))).toBe(true)
   })
 })
