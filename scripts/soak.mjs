@@ -86,7 +86,13 @@ try {
   const title = `Soak test: ${measuredMinutes.toFixed(0)} minutes, ${rate} calls per second and node`
   writeFileSync(
     picture,
-    drawCurves(curves, { title, processes: SHOWN, minutes: measuredMinutes, warmUpMinutes }),
+    drawCurves(curves, {
+      title,
+      processes: SHOWN,
+      minutes: measuredMinutes,
+      warmUpMinutes,
+      starvedMinutes: verdict.starvedMinutes,
+    }),
   )
   const summary = {
     date: new Date(startedAt).toISOString().slice(0, 10),

@@ -30,6 +30,12 @@ writeFileSync(page, `${before}${BEGIN}\n\n${section}\n\n${END}${after}`)
 const title = `Soak test: ${minutes.toFixed(0)} minutes, ${rate} calls per second and node`
 writeFileSync(
   join(root, 'docs/images/soak.svg'),
-  drawCurves(curves, { title, processes: SHOWN, minutes, warmUpMinutes }),
+  drawCurves(curves, {
+    title,
+    processes: SHOWN,
+    minutes,
+    warmUpMinutes,
+    starvedMinutes: verdict.starvedMinutes,
+  }),
 )
 console.log(section)

@@ -51,8 +51,8 @@ const HEAD = 64
 /** @param {string} text */
 const escape = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 
-/** @param {string} measure @param {readonly Point[]} points @param {{ minutes: number, warmUpMinutes: number }} run */
-function cell(measure, points, { minutes, warmUpMinutes }) {
+/** @param {string} measure @param {readonly Point[]} points @param {{ minutes: number, warmUpMinutes: number, starvedMinutes: readonly number[] }} run */
+function cell(measure, points, { minutes, warmUpMinutes, starvedMinutes }) {
   const width = CELL.width - 2 * CELL.left
   const height = CELL.height - CELL.top - CELL.bottom
   const largest = Math.max(...points.map(({ value }) => value), 1e-9)
@@ -60,9 +60,18 @@ function cell(measure, points, { minutes, warmUpMinutes }) {
   const y = (/** @type {number} */ value) => CELL.top + height * (1 - value / (largest * HEADROOM))
   const line = condense(points).map(({ minute, value }) => `${x(minute).toFixed(1)},${y(value).toFixed(1)}`)
   const last = points.at(-1)?.value ?? 0
+  const notJudged = [
+    { from: 0, to: warmUpMinutes },
+    ...starvedMinutes
+      .filter((minute) => minute >= warmUpMinutes)
+      .map((minute) => ({ from: minute, to: Math.min(minute + 1, minutes) })),
+  ]
   return [
     `<rect x="${CELL.left}" y="${CELL.top}" width="${width}" height="${height}" class="plot"/>`,
-    `<rect x="${CELL.left}" y="${CELL.top}" width="${((warmUpMinutes / minutes) * width).toFixed(1)}" height="${height}" class="warm-up"/>`,
+    ...notJudged.map(
+      ({ from, to }) =>
+        `<rect x="${x(from).toFixed(1)}" y="${CELL.top}" width="${(x(to) - x(from)).toFixed(1)}" height="${height}" class="not-judged"/>`,
+    ),
     `<polyline points="${line.join(' ')}"/>`,
     `<text x="${CELL.left}" y="${CELL.top - 6}">${formatMeasure(measure, last)} at the end</text>`,
     `<text x="${CELL.width - CELL.left}" y="${CELL.top - 6}" class="right">max ${formatMeasure(measure, largest)}</text>`,
@@ -73,9 +82,9 @@ function cell(measure, points, { minutes, warmUpMinutes }) {
  * A picture with one row for each process and one column for each measure. Every curve begins at zero.
  *
  * @param {Curves} curves
- * @param {{ title: string, processes: readonly string[], minutes: number, warmUpMinutes: number }} options
+ * @param {{ title: string, processes: readonly string[], minutes: number, warmUpMinutes: number, starvedMinutes?: readonly number[] }} options
  */
-export function drawCurves(curves, { title, processes, minutes, warmUpMinutes }) {
+export function drawCurves(curves, { title, processes, minutes, warmUpMinutes, starvedMinutes = [] }) {
   const width = NAME_WIDTH + COLUMNS.length * CELL.width + 8
   const bottom = HEAD + processes.length * CELL.height
   const height = bottom + 20
@@ -91,7 +100,7 @@ export function drawCurves(curves, { title, processes, minutes, warmUpMinutes })
     const cells = COLUMNS.map(([measure], column) => {
       const points = curves[process]?.[measure] ?? []
       if (points.length === 0) return ''
-      return `<g transform="translate(${NAME_WIDTH + column * CELL.width} 0)">${cell(measure, points, { minutes, warmUpMinutes })}</g>`
+      return `<g transform="translate(${NAME_WIDTH + column * CELL.width} 0)">${cell(measure, points, { minutes, warmUpMinutes, starvedMinutes })}</g>`
     })
     return `<g transform="translate(0 ${HEAD + row * CELL.height})"><text x="8" y="${CELL.top + 34}" class="head">${escape(process)}</text>${cells.join('')}</g>`
   })
@@ -102,7 +111,7 @@ export function drawCurves(curves, { title, processes, minutes, warmUpMinutes })
   .head { font-size: 12px; font-weight: 600; fill: #1b2430 }
   .right { text-anchor: end }
   .plot { fill: #f3f5f8 }
-  .warm-up { fill: #e3e7ed }
+  .not-judged { fill: #e3e7ed }
   polyline { fill: none; stroke: #2563eb; stroke-width: 1.5; stroke-linejoin: round }
 </style>
 <rect width="${width}" height="${height}" fill="#ffffff"/>

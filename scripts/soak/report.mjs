@@ -66,7 +66,7 @@ export function describeRun({ summary, verdict, curves }) {
     '',
     '![Curves of memory, file descriptors and event-loop delay of each process](images/soak.svg)',
     '',
-    'The darker part of each curve is the warm-up, which is not judged. Each curve begins at zero.',
+    'The darker parts are the warm-up and the minutes that are not judged. Each curve begins at zero.',
     '',
     row(['process', 'measure', 'first third', 'last third', 'growth', 'limit', 'result']),
     '|---|---|---|---|---|---|---|',
