@@ -34,7 +34,7 @@ const DEFAULT_ATTEMPT: PlannedAttempt = { ms: 50, fails: false }
 const REPEATED_SHARE = 0.4
 
 /** The dead letters of a store, as the workload uses them. */
-export type QueueModel = Pick<DeadLetterModel, 'onAcknowledged' | 'onHandlerStarted' | 'onHandlerEnded'> & {
+type QueueModel = Pick<DeadLetterModel, 'onAcknowledged' | 'onHandlerStarted' | 'onHandlerEnded'> & {
   readonly entries: ReadonlyMap<string, unknown>
 }
 
