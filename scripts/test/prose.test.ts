@@ -59,13 +59,14 @@ describe('sentences of a paragraph', () => {
   })
 })
 
-test('textlint reports phrases, long sentences and "What" as a subject, but not code', () => {
+test('textlint reports phrases, long sentences, "What" as a subject and merge conflicts, but not code', () => {
   const dir = mkdtempSync(join(tmpdir(), 'holdfast-prose-'))
   const file = join(dir, 'page.md')
   const long = `${'word '.repeat(41)}end.`
+  const conflict = `${'<'.repeat(7)} HEAD\none\n=======\ntwo\n${'>'.repeat(7)} branch\n`
   writeFileSync(
     file,
-    `# A page\n\nNobody calls.\n\n\`nobody\` is a user.\n\n${long}\n\nWhat fails is retried.\n`,
+    `# A page\n\nNobody calls.\n\n\`nobody\` is a user.\n\n${long}\n\nWhat fails is retried.\n\n${conflict}`,
   )
   try {
     const args = ['--no-textlintrc', '--rulesdir', join(root, 'scripts/prose'), '--format', 'json', file]
@@ -77,6 +78,8 @@ test('textlint reports phrases, long sentences and "What" as a subject, but not 
       [3, 'write "name the caller, node, process or member" instead of "Nobody"'],
       [7, '42 words in one sentence, at most 40'],
       [9, 'name the subject in place of "What …"'],
+      [11, 'resolve the merge conflict'],
+      [15, 'resolve the merge conflict'],
     ])
   } finally {
     rmSync(dir, { recursive: true, force: true })
