@@ -2,10 +2,10 @@ import type { Holdfast } from '@holdfast/runtime'
 import { isHoldfastError } from 'holdfast'
 import type { Process, SimulatedNode } from './cluster/simulated-node.js'
 import type { Upstreams } from './cluster/upstreams.js'
+import type { DeadLetterModel } from './dead-letters/dead-letter-model.js'
 import type { Scheduler } from './engine/scheduler.js'
-import type { DeadLetterModel } from './invariants/dead-letter-model.js'
+import { Violation } from './engine/violation.js'
 import type { ProcessWork } from './invariants/memory-model.js'
-import { Violation } from './invariants/violation.js'
 import { OPERATIONS, type Operation, type PlannedAttempt, type PlannedCall } from './scenario/scenario.js'
 
 /**

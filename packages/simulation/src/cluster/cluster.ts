@@ -1,7 +1,7 @@
 import type { DeadLetter } from '@holdfast/records'
 import type { Holdfast } from '@holdfast/runtime'
 import type { Store } from '@holdfast/store'
-import { DiskQueueModel } from '../disk/disk-queue-model.js'
+import { DiskQueueModel } from '../dead-letters/disk-queue-model.js'
 import { createDiskStore } from '../disk/disk-store.js'
 import { createProcessFileSystem } from '../disk/process-file-system.js'
 import { SimulatedDisk } from '../disk/simulated-disk.js'

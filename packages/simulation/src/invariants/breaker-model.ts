@@ -2,8 +2,8 @@ import type { Holdfast } from '@holdfast/runtime'
 import type { FleetBreaker } from '../../../fleet/src/fleet-breaker.js'
 import { HALF_OPEN_MAX } from '../cluster/config.js'
 import type { Process, SimulatedNode } from '../cluster/simulated-node.js'
+import { Violation } from '../engine/violation.js'
 import { OPERATIONS, type Operation } from '../scenario/scenario.js'
-import { Violation } from './violation.js'
 
 /** The operations whose breakers all nodes share. */
 const SHARED: readonly Operation[] = OPERATIONS.filter((operation) => operation !== 'report')

@@ -1,9 +1,9 @@
 import type { Holdfast } from '@holdfast/runtime'
 import type { Process, SimulatedNode } from '../cluster/simulated-node.js'
+import { Violation } from '../engine/violation.js'
 import { VirtualClock } from '../engine/virtual-clock.js'
 import { SimulatedLink } from '../network/network.js'
 import { measureState } from './state-size.js'
-import { Violation } from './violation.js'
 
 /** The work of a process that its workload knows. */
 export interface ProcessWork {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { DeadLetter } from '@holdfast/records'
 import type { Added, DeadLetterStore, Settlement } from '@holdfast/store'
 import type { Leased } from '../../../store/src/dead-letter-store.js'
-import { Violation } from './violation.js'
+import { Violation } from '../engine/violation.js'
 
 /** A dead letter as the server has it. */
 interface Entry {

@@ -3,11 +3,11 @@ import type { DeadLetter } from '@holdfast/records'
 import type { Settlement } from '@holdfast/store'
 import type { Added, Leased } from '../../../store/src/dead-letter-store.js'
 import { parseEntry } from '../../../store/src/files/entry-file.js'
-import type { HandlerRun } from '../invariants/dead-letter-model.js'
-import { Violation } from '../invariants/violation.js'
-import { STORE_FOLDER } from './disk-store.js'
-import { FileNode, FolderNode } from './inodes.js'
-import type { SimulatedDisk } from './simulated-disk.js'
+import { STORE_FOLDER } from '../disk/disk-store.js'
+import { FileNode, FolderNode } from '../disk/inodes.js'
+import type { SimulatedDisk } from '../disk/simulated-disk.js'
+import { Violation } from '../engine/violation.js'
+import type { HandlerRun } from './dead-letter-model.js'
 
 /** The path of the queue on the disk. */
 const QUEUE_PATH = [...STORE_FOLDER.split('/').filter((name) => name !== ''), 'dlq']
