@@ -147,7 +147,7 @@ describe('createRetryStrategy', () => {
     await send(client)
     await clock.advance(30_000)
     expect(await send(client, { abortSignal: controller.signal })).toMatchObject({ name: 'AbortError' })
-    await expect.poll(() => endOfDelay).toBeDefined()
+    await expect.poll(() => endOfDelay !== undefined).toBe(true)
     await endOfDelay
     // The SDK does not use the token of the retry. Its permit is released in a later turn of the event loop.
     const stateAfterCall = async () => {
