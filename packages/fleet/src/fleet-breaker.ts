@@ -134,14 +134,13 @@ export class FleetBreaker implements BreakerLink {
   }
 
   /**
-   * Another node published that the fleet's breaker has changed. A message is only a hint, because every client of Redis can
-   * publish one: the state is read from Redis before it is applied.
+   * A node published that the fleet's breaker has changed. A message is only a hint, because every client of Redis can publish
+   * one: the state is read from Redis before it is applied. Changes of this node are read too, unless their reply has arrived:
+   * a command that was sent again changes the state twice, and the node receives the reply of one change.
    */
   onChangePublished(view: FleetBreakerState): void {
-    const { node, epoch } = view
     this.probes.onFleetState(view)
-    // A change that this node made itself is in the reply that it receives.
-    if (epoch <= this.epoch || node === this.parts.node || this.mismatchedNodes.size > 0) return
+    if (view.epoch <= this.epoch || this.mismatchedNodes.size > 0) return
     this.isOutdated = true
     if (!this.isReading) void this.readFleetState()
   }
