@@ -91,7 +91,7 @@ describe.skipIf(missing !== undefined)('runtimes of one fleet', () => {
     })
     await Promise.all([a.close(), b.close()])
     const c = await open(config)
-    expect(await stateOf(c, 'service:mail')).toBe('open')
+    await until(async () => (await stateOf(c, 'service:mail')) === 'open')
     await c.breakers.reset('service:mail', { by: 'ops' })
   })
 
