@@ -1,3 +1,4 @@
+import { DAY_MS } from '@holdfast/records'
 import type { CircuitBreaker } from 'holdfast'
 import type { BreakerOutcome, PermitState } from 'holdfast/internal'
 import { EXTEND_PROBE, GRANT_PROBE, type RedisScript, SETTLE_PROBE } from './lua/scripts.js'
@@ -5,8 +6,13 @@ import { currentOpenState } from './open-state.js'
 import type { FleetBreakerState } from './replies.js'
 import { setUnrefTimer } from './unref-timer.js'
 
-/** How long a granted probe permit waits for a caller. */
-const PERMIT_HOLD_MS = 1000
+/**
+ * How long a granted probe permit waits for a caller. Where callers come less often, the wait is twice the time between two of them,
+ * because otherwise each caller would be rejected while a permit is requested, and none would ever probe. Redis deletes the state
+ * of the breaker after a day.
+ */
+const MIN_PERMIT_HOLD_MS = 1000
+const MAX_PERMIT_HOLD_MS = DAY_MS / 2
 /** A permit is requested this long before the open duration ends, so that the first caller afterwards does not have to wait. */
 const REQUEST_AHEAD_MS = 150
 /** When a caller should come back while a permit is being requested, and the longest wait before the next request. */
@@ -38,6 +44,7 @@ interface ProbedBreaker {
 /** A probe permit that Redis has granted to this node. */
 interface ProbeLease {
   readonly token: string
+  readonly requestedAt: number
   readonly from: number
   readonly ends: number
 }
@@ -48,6 +55,9 @@ export class FleetProbes {
   private lease: ProbeLease | undefined = undefined
   private isRequesting = false
   private waitUntil = 0
+  /** When the last permit was requested that no caller has used, while the fleet's breaker is open. */
+  private unusedRequestAt: number | undefined = undefined
+  private holdMs = MIN_PERMIT_HOLD_MS
   private readonly tokenByPermit = new WeakMap<PermitState, string>()
   private endingToken: string | undefined = undefined
   private requestTimer: unknown = undefined
@@ -111,7 +121,11 @@ export class FleetProbes {
     const { clock } = owner.breaker.settings
     clock.clearTimer(this.requestTimer)
     owner.isProbeWanted = false
-    if (!owner.isFleetOpen) return
+    if (!owner.isFleetOpen) {
+      this.unusedRequestAt = undefined
+      this.holdMs = MIN_PERMIT_HOLD_MS
+      return
+    }
     const wait = Math.max(0, left - REQUEST_AHEAD_MS)
     this.requestTimer = setUnrefTimer(clock, () => void (owner.isProbeWanted && this.requestPermit()), wait)
   }
@@ -131,7 +145,10 @@ export class FleetProbes {
     const { breaker } = owner
     if (this.isRequesting || !owner.isShared || !owner.isFleetOpen || this.lease !== undefined) return
     const { clock, halfOpenMax } = breaker.settings
-    const sentAt = clock.now()
+    const requestedAt = clock.now()
+    const interval = requestedAt - (this.unusedRequestAt ?? requestedAt)
+    const holdMs = Math.min(MAX_PERMIT_HOLD_MS, Math.max(this.holdMs, Math.ceil(2 * interval)))
+    this.holdMs = holdMs
     this.isRequesting = true
     const onReply = (view: FleetBreakerState | undefined) => {
       this.isRequesting = false
@@ -143,7 +160,7 @@ export class FleetProbes {
       owner.epoch = view.epoch
       if (view.token !== undefined) {
         const from = now + (view.early ?? 0)
-        const lease = { token: view.token, from, ends: sentAt + (view.early ?? 0) + PERMIT_HOLD_MS }
+        const lease = { token: view.token, requestedAt, from, ends: requestedAt + (view.early ?? 0) + holdMs }
         this.lease = lease
         this.waitUntil = 0
         if (breaker.currentState !== 'closed') breaker.scheduleProbe(from)
@@ -153,13 +170,14 @@ export class FleetProbes {
       this.waitUntil = now + Math.min(MAX_RETRY_MS, view.wait ?? 0)
       if (breaker.currentState !== 'closed') breaker.scheduleProbe(this.waitUntil)
     }
-    owner.request(GRANT_PROBE, [halfOpenMax, PERMIT_HOLD_MS, REQUEST_AHEAD_MS], onReply)
+    owner.request(GRANT_PROBE, [halfOpenMax, holdMs, REQUEST_AHEAD_MS], onReply)
   }
 
   /** Returns a permit that no caller has used in time. */
   private returnUnused(lease: ProbeLease): void {
     if (this.lease !== lease) return
     this.lease = undefined
+    this.unusedRequestAt = lease.requestedAt
     this.reportOutcome(lease.token, 'nothing')
   }
 
