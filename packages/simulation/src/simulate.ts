@@ -10,7 +10,16 @@ import { Violation } from './engine/violation.js'
 import { START_WALL_MS } from './engine/virtual-clock.js'
 import { BreakerModel } from './invariants/breaker-model.js'
 import { MemoryModel } from './invariants/memory-model.js'
-import { CALLS_END_MS, DURATION_MS, FAULTS_END_MS, type Scenario } from './scenario/scenario.js'
+import { OpeningModel } from './invariants/opening-model.js'
+import { RecordModel } from './invariants/record-model.js'
+import { DRILL_SLOT_MS, planDrill } from './scenario/drill.js'
+import {
+  CALLS_END_MS,
+  DRILL_START_MS,
+  DURATION_MS,
+  FAULTS_END_MS,
+  type Scenario,
+} from './scenario/scenario.js'
 import { Trace } from './trace.js'
 import { Workload } from './workload.js'
 
@@ -78,7 +87,10 @@ export async function simulate(
     now: () => scheduler.now,
   })
   const breakers = new BreakerModel(check, addTrace)
+  const openings = new OpeningModel(check, () => scheduler.now)
+  const records = new RecordModel()
   const workload = new Workload({
+    openings,
     scheduler,
     upstreams,
     queueOf: (process) => cluster.disks.get(nodeOf(process.name))?.model ?? deadLetters,
@@ -90,6 +102,8 @@ export async function simulate(
       addTrace(process.name, 'started')
       workload.onStarted(process, runtime)
       breakers.onStarted(process, runtime)
+      openings.onStarted(process, runtime)
+      records.onStarted(process, runtime)
       const nodeDisk = cluster.disks.get(nodeOf(process.name))
       if (nodeDisk !== undefined) check(() => nodeDisk.model.checkAll())
     },
@@ -97,9 +111,12 @@ export async function simulate(
     onKilled: (process) => {
       addTrace(process.name, 'ended')
       deadLetters.onProcessEnded(process.name)
+      records.onKilled(process)
     },
     onStoreExecuted: (process, part, method, args, result) => {
       addTrace('store', `${process} ${part}.${method}`)
+      if (part === 'events' && method === 'append')
+        records.onAppended(process, args[0] as { eventId: string }[])
       if (part === 'deadLetters') check(() => deadLetters.onExecuted(process, method, args, result))
     },
     onDiskUsed: (process, method, checkUse) => {
@@ -112,7 +129,8 @@ export async function simulate(
   const injector = new FaultInjector(scheduler, cluster, upstreams, (text) => addTrace('fault', text))
 
   for (const fault of scenario.faults) scheduler.schedule(fault.at, () => injector.inject(fault))
-  for (const [number, call] of scenario.calls.entries())
+  const drill = planDrill(cluster.nodes.length)
+  for (const [number, call] of [...scenario.calls, ...drill].entries())
     scheduler.schedule(call.at, () => {
       const { process, runtime } = cluster.nodes[call.node % cluster.nodes.length] as SimulatedNode
       if (process === undefined || runtime === undefined) {
@@ -122,7 +140,11 @@ export async function simulate(
       cluster.crashes.enter(nodeOf(process.name))
       workload.start(process, runtime, call, number)
     })
-  for (let at = CHECK_INTERVAL_MS; at < DURATION_MS; at += CHECK_INTERVAL_MS)
+  for (let slot = 1; slot <= cluster.nodes.length; slot++)
+    scheduler.schedule(DRILL_START_MS + slot * DRILL_SLOT_MS - 1000, () =>
+      check(() => breakers.checkConverged(cluster.nodes)),
+    )
+  for (let at = CHECK_INTERVAL_MS; at < DRILL_START_MS; at += CHECK_INTERVAL_MS)
     scheduler.schedule(at, () =>
       check(() => {
         memory.checkState(cluster.nodes, false)
@@ -153,12 +175,15 @@ export async function simulate(
     )
     deadLetters.checkAll((id) => cluster.readEntry(id))
     deadLetters.checkServed(CALLS_END_MS - SERVED_WITHIN_MS)
+    deadLetters.checkAllCompleted()
     for (const { model } of cluster.disks.values()) {
       model.checkAll()
       model.checkServed(START_WALL_MS + CALLS_END_MS - SERVED_WITHIN_MS)
+      model.checkAllCompleted()
     }
     breakers.checkConverged(cluster.nodes)
     workload.checkCounters(cluster.nodes, true)
+    records.checkWritten(cluster.nodes, (process) => !cluster.disks.has(nodeOf(process.name)))
     memory.checkState(cluster.nodes, true)
   } catch (error) {
     if (error instanceof Violation) report(error)

@@ -1,11 +1,13 @@
 import type { Holdfast } from '@holdfast/runtime'
 import { isHoldfastError } from 'holdfast'
+import { CallerSignals } from './caller-signals.js'
 import type { Process, SimulatedNode } from './cluster/simulated-node.js'
 import type { Upstreams } from './cluster/upstreams.js'
 import type { DeadLetterModel } from './dead-letters/dead-letter-model.js'
 import type { Scheduler } from './engine/scheduler.js'
 import { Violation } from './engine/violation.js'
 import type { ProcessWork } from './invariants/memory-model.js'
+import type { OpeningModel } from './invariants/opening-model.js'
 import { OPERATIONS, type Operation, type PlannedAttempt, type PlannedCall } from './scenario/scenario.js'
 
 /**
@@ -35,7 +37,7 @@ const REPEATED_SHARE = 0.4
 
 /** The dead letters of a store, as the workload uses them. */
 type QueueModel = Pick<DeadLetterModel, 'onAcknowledged' | 'onHandlerStarted' | 'onHandlerEnded'> & {
-  readonly entries: ReadonlyMap<string, unknown>
+  readonly entries: ReadonlyMap<string, { readonly isCompleted: boolean }>
 }
 
 /** What the workload needs of the simulation. */
@@ -44,6 +46,7 @@ export interface WorkloadParts {
   readonly upstreams: Upstreams
   /** The dead letters of the store of a process. */
   queueOf(process: Process): QueueModel
+  readonly openings: Pick<OpeningModel, 'onTripped' | 'onAttemptFailed'>
   trace(subject: string, text: string): void
   /** Runs a check, and ends the simulation if it finds a violation. */
   check(fn: () => void): void
@@ -89,6 +92,7 @@ interface ProcessRecord {
   activeCount: number
   /** The items whose dead letters were reported as not stored. */
   readonly itemsNotStored: Set<string>
+  readonly signals: CallerSignals
   /** Attempts that succeeded, and events of calls that succeeded after a retry. */
   successes: number
   recoveries: number
@@ -120,6 +124,7 @@ export class Workload {
       startedCount: 0,
       activeCount: 0,
       itemsNotStored: new Set(),
+      signals: new CallerSignals(),
       successes: 0,
       recoveries: 0,
       failures: 0,
@@ -130,6 +135,16 @@ export class Workload {
     runtime.events.on('dead_letter_failed', ({ context }) => {
       if (typeof context?.item_id === 'string') record.itemsNotStored.add(context.item_id)
     })
+    runtime.events.on('dead_letter_replayed', ({ context }) =>
+      this.checkAlive(process, () => {
+        const id = String(context?.dlq_id)
+        if (this.parts.queueOf(process).entries.get(id)?.isCompleted !== true)
+          throw new Violation(
+            'completed',
+            `${process.name} reported the replay of ${id}, which is not completed`,
+          )
+      }),
+    )
     runtime.events.on('retry_success', () => void record.recoveries++)
     runtime.events.on('retry_failure', () => void record.failures++)
     // The first of the calls has an event of its own.
@@ -201,12 +216,18 @@ export class Workload {
         this.handlerAttempts.set(call.operation, call.attempts[0] as PlannedAttempt)
         return deadLetters.replay(id, { ...by, waitForBreaker: call.target > 0.5 })
       case 'replayBatch':
-        return deadLetters.replayBatch({ operation: call.operation, ...by })
+        return deadLetters.replayBatch({
+          operation: call.operation,
+          retryFailed: call.retryFailed ?? false,
+          ...by,
+        })
       case 'complete':
         return id === undefined ? undefined : deadLetters.complete(id, by)
       case 'trip':
+        this.parts.openings.onTripped(process, call.operation)
+        return breakers.trip(`service:${call.operation}`, by)
       case 'reset':
-        return breakers[call.action](`service:${call.operation}`, by)
+        return breakers.reset(`service:${call.operation}`, by)
     }
   }
 
@@ -226,14 +247,21 @@ export class Workload {
     const { upstreams } = this.parts
     const payload = { number, text: `payload ${number}` }
     const itemId = `item-${number}`
+    const planned = this.records.get(process)?.signals.plan(call.target)
+    const { controller, abortAfterMs } = planned ?? {}
+    if (abortAfterMs !== undefined)
+      this.parts.scheduler.schedule(abortAfterMs, () => {
+        if (process.isAlive) controller?.abort(new Error('aborted by its caller'))
+      })
     try {
       await runtime.run(
         operation,
         (attempt) => {
-          const planned = attempts[Math.min(attempt.number, attempts.length) - 1] as PlannedAttempt
-          return upstreams.attempt(process.clock, operation, planned, attempt.signal)
+          const next = attempts[Math.min(attempt.number, attempts.length) - 1] as PlannedAttempt
+          const onEnd = this.observeAttempt(process, operation)
+          return upstreams.attempt(process.clock, operation, next, attempt.signal, onEnd)
         },
-        { payload, itemId, idempotencyKey: `key-${number}` },
+        { payload, itemId, idempotencyKey: `key-${number}`, signal: controller?.signal },
       )
       this.counts.succeeded++
       this.countSuccess(process)
@@ -241,6 +269,7 @@ export class Workload {
       this.counts.failed++
       const id = runtime.deadLetters.capturedIdOf(payload)
       this.checkAlive(process, () => {
+        if (controller?.signal.aborted) return
         if (id !== undefined) this.parts.queueOf(process).onAcknowledged(id, payload)
         else if (
           !this.records.get(process)?.itemsNotStored.has(itemId) &&
@@ -274,11 +303,22 @@ export class Workload {
     this.handlerAttempts.delete(operation)
     const record = this.records.get(process)
     if (record !== undefined) record.activeCount++
+    const onEnd = this.observeAttempt(process, operation)
     return upstreams.attempt(process.clock, operation, attempt, signal, (failed) => {
+      onEnd(failed)
       if (run !== undefined && process.isAlive) queue.onHandlerEnded(run, failed)
       if (record !== undefined) record.activeCount--
       if (!failed) this.countSuccess(process)
     })
+  }
+
+  /** Returns a function that reports the end of an attempt that begins now. */
+  private observeAttempt(process: Process, operation: Operation): (failed: boolean) => void {
+    const { scheduler, openings } = this.parts
+    const startedAt = scheduler.now
+    return (failed) => {
+      if (failed) openings.onAttemptFailed(process, operation, startedAt)
+    }
   }
 
   /** Runs a check, unless the process has died: its code that still runs has no meaning. */
@@ -316,7 +356,10 @@ export class Workload {
       }
       compare('calls that succeeded', succeeded + recovered, record.successes)
       compare('calls that recovered', recovered, record.recoveries)
-      if (isAtRest) compare('calls that failed', failed, record.failures)
+      if (isAtRest) {
+        compare('calls that failed', failed, record.failures)
+        compare('listeners of a signal without calls', record.signals.listenerCount, 0)
+      }
       const changes = countBreakerChanges(process.runtime)
       for (const state of ['closed', 'open', 'half_open'] as const)
         compare(

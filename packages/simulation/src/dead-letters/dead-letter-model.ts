@@ -158,6 +158,12 @@ export class DeadLetterModel {
         throw new Violation('hangs', `the replay of ${id} was requested and never made`)
   }
 
+  /** Checks that no entry is left after every node has replayed all of them. */
+  checkAllCompleted(): void {
+    for (const { id, isCompleted } of this.entries.values())
+      if (!isCompleted) throw new Violation('hangs', `no node was able to replay ${id}`)
+  }
+
   private require(id: string): Entry {
     const entry = this.entries.get(id)
     if (entry === undefined) throw new Violation('lost', `${id} is not in the store`)

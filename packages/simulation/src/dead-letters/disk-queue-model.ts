@@ -133,6 +133,13 @@ export class DiskQueueModel {
         throw new Violation('hangs', `the replay of ${dlqId} was requested and never made`)
   }
 
+  /** Checks that no entry is left after the node has replayed all of them. */
+  checkAllCompleted(): void {
+    for (const { dlqId, status } of this.readAll())
+      if (status !== 'completed')
+        throw new Violation('hangs', `its node was not able to replay ${dlqId}, which is ${status}`)
+  }
+
   /** Checks what a power failure would leave now. */
   private checkDurable(id: string): void {
     if (!this.disk.isLying) this.check(id, 'durableNames')

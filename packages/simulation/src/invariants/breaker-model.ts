@@ -3,10 +3,8 @@ import type { FleetBreaker } from '../../../fleet/src/fleet-breaker.js'
 import { HALF_OPEN_MAX } from '../cluster/config.js'
 import type { Process, SimulatedNode } from '../cluster/simulated-node.js'
 import { Violation } from '../engine/violation.js'
-import { OPERATIONS, type Operation } from '../scenario/scenario.js'
-
-/** The operations whose breakers all nodes share. */
-const SHARED: readonly Operation[] = OPERATIONS.filter((operation) => operation !== 'report')
+import { SHARED_OPERATIONS } from '../scenario/drill.js'
+import type { Operation } from '../scenario/scenario.js'
 
 /** The connection of a breaker to the fleet, with its private parts. */
 type Link = Omit<FleetBreaker, 'probes'> & {
@@ -30,7 +28,7 @@ export class BreakerModel {
   }
 
   onStarted(process: Process, runtime: Holdfast): void {
-    for (const operation of SHARED) {
+    for (const operation of SHARED_OPERATIONS) {
       const link = linkOf(runtime, operation)
       const onProbeStarted = link.onProbeStarted.bind(link)
       link.onProbeStarted = (permit, lease) => {
@@ -58,7 +56,7 @@ export class BreakerModel {
 
   /** Checks that all nodes have the same state of every shared breaker, and that it is closed. */
   checkConverged(nodes: readonly SimulatedNode[]): void {
-    for (const operation of SHARED) {
+    for (const operation of SHARED_OPERATIONS) {
       const states = new Set<string>()
       for (const { name, runtime } of nodes) {
         if (runtime === undefined) throw new Violation('converges', `${name} has not started again`)

@@ -27,6 +27,7 @@ const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
   DenseStore: 4096,
   LabelledValues: 120,
   TimeSeries: 80,
+  LatencyLog: 32,
   OperationRecorder: 48,
   OperationCompiler: 40,
   // The results of the last 30 s, of which four open the breaker.

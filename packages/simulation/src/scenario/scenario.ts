@@ -1,10 +1,14 @@
 import type { DiskFault } from '../disk/simulated-disk.js'
 import type { PostgresFault, RedisFault, RedisLoss } from '../substitutes/index.js'
 
-/** The time of one simulation: faults happen until `FAULTS_END_MS`, and calls until `CALLS_END_MS`. */
-export const DURATION_MS = 3_600_000
+/**
+ * The time of one simulation: faults happen until `FAULTS_END_MS`, and calls until `CALLS_END_MS`. After an hour each node shows that it
+ * can still do everything.
+ */
 export const FAULTS_END_MS = 2_400_000
 export const CALLS_END_MS = 3_480_000
+export const DRILL_START_MS = 3_600_000
+export const DURATION_MS = 4_080_000
 
 /** The operations of the workload. Each has a policy, a breaker and an upstream of the same name; `report` has no timeout. */
 export const OPERATIONS = ['mail', 'search', 'billing', 'report'] as const
@@ -24,8 +28,12 @@ export interface PlannedCall {
   readonly operation: Operation
   /** The attempts of a run, in order; the last one repeats. */
   readonly attempts: readonly PlannedAttempt[]
-  /** Which of the known dead letters an action is about: a fraction of their number. */
+  /**
+   * Which of the known dead letters an action is about: a fraction of their number. For a run: whether and when its caller aborts it.
+   */
   readonly target: number
+  /** Whether a batch replays failed entries, too. */
+  readonly retryFailed?: boolean
 }
 
 /** The servers that nodes talk to. */

@@ -1,0 +1,76 @@
+import type { Holdfast } from '@holdfast/runtime'
+import type { Process } from '../cluster/simulated-node.js'
+import { Violation } from '../engine/violation.js'
+import type { Operation } from '../scenario/scenario.js'
+
+/** The operation whose breaker decides alone: only attempts of its own process can open it. */
+const LONE_OPERATION: Operation = 'report'
+
+/** Openings within this time after a trip need no failures. */
+const TRIP_MS = 300_000
+
+interface LoneBreaker {
+  /** When the current state began. */
+  changedAt: number
+  state: string
+  trippedAt: number
+  /** Failed attempts of the process: when they began, and when they ended. */
+  failures: { readonly startedAt: number; readonly endedAt: number }[]
+}
+
+/**
+ * The promise that only failures open a breaker, and only those of attempts that began in its current state: the late result of an
+ * attempt from an earlier state changes nothing.
+ */
+export class OpeningModel {
+  private readonly breakers = new WeakMap<Process, LoneBreaker>()
+  private readonly check: (fn: () => void) => void
+  private readonly now: () => number
+
+  constructor(check: (fn: () => void) => void, now: () => number) {
+    this.check = check
+    this.now = now
+  }
+
+  onStarted(process: Process, runtime: Holdfast): void {
+    const { breaker } = runtime.guard(LONE_OPERATION)
+    if (breaker === undefined) return
+    const { failureThreshold, windowDuration } = breaker.settings
+    const model: LoneBreaker = {
+      changedAt: this.now(),
+      state: breaker.currentState,
+      trippedAt: Number.NEGATIVE_INFINITY,
+      failures: [],
+    }
+    this.breakers.set(process, model)
+    breaker.on(({ toState }) => {
+      if (!process.isAlive) return
+      const { changedAt, state, failures } = model
+      const now = this.now()
+      Object.assign(model, { changedAt: now, state: toState, failures: [] })
+      if (toState !== 'open' || now - model.trippedAt < TRIP_MS) return
+      const since = state === 'half_open' ? changedAt : Math.max(changedAt, now - windowDuration - 1)
+      const counted = failures.filter(({ startedAt, endedAt }) => startedAt >= changedAt && endedAt >= since)
+      const expected = state === 'half_open' ? 1 : failureThreshold
+      if (counted.length < expected)
+        this.check(() => {
+          throw new Violation(
+            'openings',
+            `${process.name} opened ${LONE_OPERATION} in the state ${state} with ${counted.length} failures of that state, expected ${expected}`,
+          )
+        })
+    })
+  }
+
+  /** An operator trips the breaker. */
+  onTripped(process: Process, operation: Operation): void {
+    const model = this.breakers.get(process)
+    if (operation === LONE_OPERATION && model !== undefined) model.trippedAt = this.now()
+  }
+
+  /** An attempt has failed. It may end before the breaker knows it. */
+  onAttemptFailed(process: Process, operation: Operation, startedAt: number): void {
+    if (operation === LONE_OPERATION)
+      this.breakers.get(process)?.failures.push({ startedAt, endedAt: this.now() })
+  }
+}
