@@ -115,7 +115,7 @@ export class ThreadHost implements TableHost {
   }
 
   private async closeFile(): Promise<void> {
-    // From here on calls are rejected. Those that were sent are completed first.
+    // From here on calls are rejected. Writes that were sent are completed first.
     const closed = this.send('file', 'close', [])
     this.isOpen = false
     try {
@@ -130,6 +130,9 @@ export class ThreadHost implements TableHost {
     this.worker = undefined
     this.isFileOpen = false
     await worker?.terminate()
+    // Calls of several steps can be unfinished when the file is closed.
+    for (const call of this.pending.values())
+      this.finish(call, () => call.reject(createNotOpenError(this.input.file)))
   }
 
   private send(table: TableName, method: string, args: readonly unknown[]): Promise<unknown> {
