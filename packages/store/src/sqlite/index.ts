@@ -50,6 +50,29 @@ export function openSqlite(file: string, options: SqliteOptions = {}): Store {
   const audit = new JournalBuffer(tables.audit, auditTable, { isDurable: true })
   const breakerEvents = new JournalBuffer(tables.breakerEvents, breakerEventTable, { onFull })
   const deadLetters = bufferDeadLetters(tables.deadLetters)
+
+  async function openFile(): Promise<void> {
+    try {
+      await tables.file.open()
+    } catch (error) {
+      if (!(error instanceof ThreadStartError)) throw error
+      console.error(
+        `holdfast: the SQLite store ${file} uses the main thread, because its own cannot be started: ${error.message}`,
+      )
+      host = createLocalHost(file, tableOptions)
+      await tables.file.open()
+    }
+  }
+  function closeFile(): Promise<void> {
+    for (const buffer of [sessions, events, errors, audit, breakerEvents, deadLetters]) buffer.flush()
+    return tables.file.close()
+  }
+  /** The last call of `open` or `close`. Each waits for the one before it. */
+  let lastChange: Promise<void> = Promise.resolve()
+  const inOrder = (change: () => Promise<void>): Promise<void> => {
+    lastChange = lastChange.then(change, change)
+    return lastChange
+  }
   return {
     kind: 'sqlite',
     get damaged() {
@@ -65,22 +88,8 @@ export function openSqlite(file: string, options: SqliteOptions = {}): Store {
     layers: withPlainLayers(tables.layers),
     deadLetters,
     values: withPlainValues(tables.values),
-    async open() {
-      try {
-        await tables.file.open()
-      } catch (error) {
-        if (!(error instanceof ThreadStartError)) throw error
-        console.error(
-          `holdfast: the SQLite store ${file} uses the main thread, because its own cannot be started: ${error.message}`,
-        )
-        host = createLocalHost(file, tableOptions)
-        await tables.file.open()
-      }
-    },
-    async close() {
-      for (const buffer of [sessions, events, errors, audit, breakerEvents, deadLetters]) buffer.flush()
-      await tables.file.close()
-    },
+    open: () => inOrder(openFile),
+    close: () => inOrder(closeFile),
     async freeSpace() {
       const { bavail, bsize } = await statfs(dirname(file))
       return bavail * bsize

@@ -50,7 +50,7 @@ export class ThreadStartError extends Error {}
  * keep the process running, except while a call waits for it. If the thread ends, it is started again, and the calls that
  * wait are sent again: adding an entry twice adds it once, and records can be repeated, as after any retry. A call that cannot
  * be repeated fails, because the thread may have carried it out. A call beyond the limits fails, so that a slow disk does not fill
- * the memory.
+ * the memory. The caller opens and closes the file one after the other.
  */
 export class ThreadHost implements TableHost {
   hasUnreadableRows = false
@@ -61,8 +61,6 @@ export class ThreadHost implements TableHost {
   private isOpen = false
   /** Whether a thread that is started continues with the file. */
   private isFileOpen = false
-  private opening: Promise<void> | undefined
-  private closing: Promise<void> | undefined
   private lastId = 0
   /** The calls without a response, in order. */
   private readonly pending = new Map<number, PendingCall>()
@@ -83,17 +81,8 @@ export class ThreadHost implements TableHost {
     return this.send(table, method, args)
   }
 
-  private open(): Promise<void> {
-    if (this.isOpen) return Promise.resolve()
-    this.opening ??= this.openFile().finally(() => {
-      this.opening = undefined
-    })
-    return this.opening
-  }
-
-  private async openFile(): Promise<void> {
-    // The thread of a store that is being closed is stopped.
-    await this.closing?.catch(() => {})
+  private async open(): Promise<void> {
+    if (this.isOpen) return
     try {
       await this.send('file', 'open', [])
     } catch (error) {
@@ -104,17 +93,8 @@ export class ThreadHost implements TableHost {
     this.isFileOpen = true
   }
 
-  private close(): Promise<void> {
-    if (this.opening !== undefined)
-      return this.opening.then(
-        () => this.close(),
-        () => {},
-      )
-    if (this.isOpen) this.closing = this.closeFile()
-    return this.closing ?? Promise.resolve()
-  }
-
-  private async closeFile(): Promise<void> {
+  private async close(): Promise<void> {
+    if (!this.isOpen) return
     // From here on calls are rejected. Writes that were sent are completed first.
     const closed = this.send('file', 'close', [])
     this.isOpen = false
@@ -167,7 +147,7 @@ export class ThreadHost implements TableHost {
         env: { ...process.env, NODE_OPTIONS: '' },
       })
     } catch (error) {
-      throw new ThreadStartError('the thread cannot be started', { cause: error })
+      throw new ThreadStartError(`the thread cannot be started (${reasonOf(error)})`, { cause: error })
     }
     let failure: unknown
     worker.on('message', (response: ThreadResponse) => this.onResponse(response))
@@ -206,14 +186,18 @@ export class ThreadHost implements TableHost {
 
   private onExit(cause: unknown): void {
     const { file } = this.input
-    if (this.isFileOpen) {
-      const reason = cause instanceof Error ? cause.message : String(cause)
-      console.error(`holdfast: the thread of the SQLite store ${file} ended (${reason}); it is started again`)
-    }
+    if (this.isFileOpen)
+      console.error(
+        `holdfast: the thread of the SQLite store ${file} ended (${reasonOf(cause)}); it is started again`,
+      )
     for (const call of this.pending.values()) {
       if (call.request.method === 'open')
         this.finish(call, () =>
-          call.reject(new ThreadStartError('the thread ended before it opened the file', { cause })),
+          call.reject(
+            new ThreadStartError(`the thread ended before it opened the file (${reasonOf(cause)})`, {
+              cause,
+            }),
+          ),
         )
       else if (UNREPEATABLE.has(`${call.request.table}.${call.request.method}`))
         this.finish(call, () =>
@@ -229,6 +213,8 @@ export class ThreadHost implements TableHost {
     }
   }
 }
+
+const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
 
 const inheritedOptions = (): string[] =>
   [...process.execArgv, ...(process.env.NODE_OPTIONS ?? '').split(/\s+/)].filter((option) =>
