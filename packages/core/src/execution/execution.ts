@@ -477,7 +477,8 @@ export class Execution<T> implements Deferred<T>, AbortListener, SlotOwner, Hedg
       (thrown: unknown) => {
         if (this.preparation !== preparation) return
         this.endPreparation()
-        if (executor.settings.budget !== undefined) returnRetry(executor.settings.budget)
+        const { budget } = executor.settings
+        if (budget !== undefined) returnRetry(budget, clock.now() - (this.log as AttemptLog).endedAt)
         this.stopWith(thrown, 'before_retry')
       },
     )

@@ -95,10 +95,11 @@ export class RetryBudget {
     return true
   }
 
-  /** @internal Returns a retry that was withdrawn and not made. */
-  refund(): void {
-    const at = this.bucketIndex()
-    this.retries[at] = (this.retries[at] as number) - 1
+  /** @internal Returns a retry that was withdrawn `age` milliseconds ago and not made. After the window it does not count anyway. */
+  refund(age: number): void {
+    this.bucketIndex()
+    const at = this.retries.findIndex((count) => count > 0)
+    if (age < this.settings.window && at >= 0) this.retries[at] = (this.retries[at] as number) - 1
   }
 
   /**
@@ -148,10 +149,10 @@ export function withdrawRetry(budget: RetryBudget): boolean {
   }
 }
 
-/** Returns a retry that was withdrawn and not made. A user's budget that throws is reported once. */
-export function returnRetry(budget: RetryBudget): void {
+/** Returns a retry that was withdrawn `age` milliseconds ago and not made. A user's budget that throws is reported once. */
+export function returnRetry(budget: RetryBudget, age: number): void {
   try {
-    budget.refund()
+    budget.refund(age)
   } catch (error) {
     reportOnce('the retry budget', budget, error)
   }
