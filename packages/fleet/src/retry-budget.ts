@@ -82,6 +82,12 @@ export class FleetRetryBudget extends RetryBudget {
     return true
   }
 
+  override refund(age: number): void {
+    const [, , window] = this.budgetOptions
+    if (this.isDisconnected) super.refund(age)
+    else if (age < window) this.borrowed++
+  }
+
   private get isDisconnected(): boolean {
     return !this.redis.isUp || this.isRejected
   }
