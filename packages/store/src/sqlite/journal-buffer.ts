@@ -58,11 +58,12 @@ export class JournalBuffer<S extends z.ZodType, F extends PageOptions> implement
   }
 
   async append(records: readonly CamelCased<S>[]): Promise<void> {
-    let written: Promise<void> | undefined
+    /** The full batches, and the last one. */
+    const full: Promise<void>[] = []
+    let last: Promise<void> | undefined
     for (const record of records) {
       const batch = (this.batch ??= this.startBatch())
-      // Batches are written in order, so the last one is written last.
-      written = batch.written
+      last = batch.written
       let draft = batch.drafts.at(-1)
       if (draft === undefined || draft.isFull)
         batch.drafts.push((draft = new RowDraft(this.table as JournalTable<S, never>)))
@@ -70,10 +71,12 @@ export class JournalBuffer<S extends z.ZodType, F extends PageOptions> implement
       const id = this.idOf(record)
       if (id !== undefined) batch.ids.push(id)
       if (++batch.entries < MAX_BATCH_RECORDS) continue
+      full.push(last)
       this.flush()
       this.options.onFull?.()
     }
-    await written
+    if (full.length > 0) await Promise.all(full)
+    await last
   }
 
   /** The id by which a record can be read; undefined if there is none. */
