@@ -73,6 +73,10 @@ export class RowDraft<S extends z.ZodType> {
 
   add(record: CamelCased<S>): void {
     const { recordFilter, greatest } = this.table
+    // All that can fail comes before the text is added. More values than those of the records in the row are allowed.
+    const time = recordFilter.timeOf(record).getTime()
+    const value = greatest?.of(record) ?? ''
+    this.table.addValues(record, this.sets)
     try {
       this.texts.push(this.write(record))
     } catch (error) {
@@ -82,14 +86,9 @@ export class RowDraft<S extends z.ZodType> {
     }
     // Joined texts are fewer objects for the garbage collector.
     if (this.texts.length === MAX_UNJOINED_TEXTS) this.texts = [this.texts.join(',')]
-    const time = recordFilter.timeOf(record).getTime()
     if (time < this.oldest) this.oldest = time
     if (time > this.newest) this.newest = time
-    if (greatest !== undefined) {
-      const value = greatest.of(record)
-      if (value > this.greatest) this.greatest = value
-    }
-    this.table.addValues(record, this.sets)
+    if (value > this.greatest) this.greatest = value
     if (++this.entries < MAX_RECORDS_PER_ROW) return
     this.isFull = true
     this.finishedValues = this.createValues()
