@@ -82,6 +82,8 @@ export interface FileLock {
 /** All disk operations of the store. Data is durable when the promise of the write resolves. */
 export class Disk {
   readonly fs: FileSystem
+  /** The files whose names this process has flushed. Another one may have died, or failed, before it did. */
+  private readonly flushedNames = new Set<string>()
 
   constructor(fs: FileSystem = systemFileSystem) {
     this.fs = fs
@@ -155,7 +157,10 @@ export class Disk {
     } finally {
       await file.close()
     }
-    if (size === 0) await this.syncFolder(dirname(path))
+    if (size > 0 && this.flushedNames.has(path)) return
+    this.flushedNames.delete(path)
+    await this.syncFolder(dirname(path))
+    this.flushedNames.add(path)
   }
 
   private async undoAppend(path: string, size: number): Promise<void> {
