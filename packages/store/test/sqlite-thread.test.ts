@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { copyFile, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -357,6 +357,30 @@ describe('a SQLite store with a thread', () => {
     const store = await opened(file)
     expect(await store.values.get('awaited')).toBe(1)
     expect(await store.values.get('not awaited')).toBe(1)
+  })
+
+  it('gets the options that disable warnings, in both spellings', async () => {
+    const entry = join(await mkdtemp(join(programs, 'options-')), 'main.js')
+    const output = join(dirname(entry), 'options.json')
+    await writeFile(
+      entry,
+      `import { writeFileSync } from 'node:fs'
+      writeFileSync(${JSON.stringify(output)}, JSON.stringify(process.execArgv))`,
+    )
+    const program = await buildProgram(`
+      await openSqlite(process.argv[2], { threadEntry: new URL(process.argv[3]) }).open()`)
+    const options = ['--disable-warning', 'DEP0001', '--disable-warning=DEP0002', '--no-deprecation']
+    await promisify(execFile)(
+      process.execPath,
+      [...options, program, join(await folder(), 'holdfast.db'), pathToFileURL(entry).href],
+      { env: { ...process.env, NODE_OPTIONS: '--no-warnings --disable-warning DEP0003' } },
+    )
+    expect(JSON.parse(await readFile(output, 'utf8'))).toEqual([
+      '--disable-warning=DEP0001',
+      '--disable-warning=DEP0002',
+      '--no-warnings',
+      '--disable-warning=DEP0003',
+    ])
   })
 
   it.each(['an option', 'NODE_OPTIONS'])(

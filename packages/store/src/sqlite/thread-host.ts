@@ -27,7 +27,7 @@ const UNREPEATABLE = new Set([
  * The options of Node.js that the thread gets. It gets no others, because a module that is loaded before each program
  * (`--import`) may open a store, and would start one thread in another without end.
  */
-const INHERITED_OPTIONS = /^--(?:no-warnings|disable-warning=.+|experimental-sqlite)$/
+const INHERITED_OPTIONS = /(?<!\S)--(?:no-warnings|disable-warning[ =]\S+|experimental-sqlite)(?!\S)/g
 
 interface PendingLimits {
   readonly calls: number
@@ -216,10 +216,10 @@ export class ThreadHost implements TableHost {
 
 const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
 
-const inheritedOptions = (): string[] =>
-  [...process.execArgv, ...(process.env.NODE_OPTIONS ?? '').split(/\s+/)].filter((option) =>
-    INHERITED_OPTIONS.test(option),
-  )
+function inheritedOptions(): string[] {
+  const options = [...process.execArgv, process.env.NODE_OPTIONS].join(' ')
+  return Array.from(options.matchAll(INHERITED_OPTIONS), ([option]) => option.replace(' ', '='))
+}
 
 /** The number of characters in the texts of a value. Texts below four levels are not counted: rows have none there. */
 function textSize(value: unknown, levels = 4): number {
