@@ -217,7 +217,7 @@ export class WriteQueue {
           for (const job of jobs.slice(at)) job.fail(error)
           break
         }
-        if (at < jobs.length || this.durable.length > 0) await nextMacrotask()
+        if (at < jobs.length || this.durable.length + this.unflushed.length > 0) await nextMacrotask()
       }
     }
   }
