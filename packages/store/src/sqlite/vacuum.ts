@@ -8,6 +8,9 @@ const MIN_FREE_PAGES = 1024
 /** How many pages one transaction releases. */
 const PAGES_PER_STEP = 256
 
+/** How many transactions one call runs, because the end of the process waits for it: 128 MiB. Each retention releases more. */
+const MAX_STEPS = 128
+
 const INCREMENTAL = 2
 
 const readPragma = (sql: SqliteConnection, pragma: string): number =>
@@ -21,7 +24,7 @@ const countExcess = (sql: SqliteConnection): number =>
 export async function releaseFreePages(writes: WriteQueue): Promise<void> {
   let excess = await writes.read(() => countExcess(writes.sql))
   if (excess <= 0) return
-  while (excess > 0) {
+  for (let step = 0; step < MAX_STEPS && excess > 0; step++) {
     const pages = Math.min(excess, PAGES_PER_STEP)
     const left = await writes.writeUnflushed(() => {
       writes.sql.exec(releasePages(pages))
