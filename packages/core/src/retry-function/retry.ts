@@ -55,7 +55,8 @@ export async function retry<T>(
       clock,
       signal,
       totalDeadline,
-      (attemptSignal) => fn({ number: attempt, signal: attemptSignal }),
+      fn,
+      attempt,
       () => new HoldfastError('TOTAL_TIMEOUT', `took over ${totalTimeout} ms`, lastError),
     ).catch((error) => {
       threw = true
@@ -78,51 +79,54 @@ export async function retry<T>(
     delay = next
     if (threw) lastError = { cause: result }
     if (delay > 0 || attempt % YIELD_EVERY === 0)
-      await runUntil(clock, signal, clock.now() + delay, never, never).catch(() => signal?.throwIfAborted())
+      await runUntil(clock, signal, clock.now() + delay, never, attempt, never).catch(() =>
+        signal?.throwIfAborted(),
+      )
   }
 }
 
 const never = (): Promise<never> => new Promise(() => {})
 
 /**
- * Settles like `work`, unless the signal is aborted or `dueAt` is reached before. Then the signal of `work` is aborted, and the
- * promise rejects with the reason, or with the error that `createError` returns.
+ * Settles like `fn`, unless the signal is aborted or `dueAt` is reached before. Then the signal of `fn` is aborted, and the
+ * promise rejects with the reason, or with the error that `createError` returns. It calls `fn` itself and awaits it, so that
+ * the stack of an error has few frames of this file and includes the caller.
  */
-function runUntil<T>(
+async function runUntil<T>(
   clock: Clock,
   signal: AbortSignal | undefined,
   dueAt: number,
-  work: (signal: AbortSignal) => T | PromiseLike<T>,
+  fn: (attempt: RetryAttempt) => T | PromiseLike<T>,
+  number: number,
   createError: () => unknown,
 ): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const controller = new AbortController()
-    let timer: unknown
-    let isWaiting = false
-    const onAbort = () => cancel(signal?.reason)
-    const clear = () => {
-      clock.clearTimer(timer)
-      signal?.removeEventListener('abort', onAbort)
-    }
-    const cancel = (error: unknown) => {
-      clear()
+  signal?.throwIfAborted()
+  const controller = new AbortController()
+  let cancel!: (error: unknown) => void
+  const cancelled = new Promise<never>((_, reject) => {
+    cancel = (error) => {
       reject(error)
       controller.abort(error)
     }
-    const waitUntilDue = () => {
-      const left = dueAt - clock.now()
-      // A wait of 0 also sets a timer once. A clock can return any handle, and call back before it returns one.
-      if (left > 0 || !isWaiting) {
-        isWaiting = true
-        if (left < Infinity) timer = clock.setTimer(waitUntilDue, Math.min(MAX_TIMER_MS, left))
-      } else cancel(createError())
-    }
-    if (signal?.aborted) {
-      onAbort()
-      return
-    }
-    signal?.addEventListener('abort', onAbort)
-    waitUntilDue()
-    void (async () => work(controller.signal))().then(resolve, reject).then(clear)
   })
+  cancelled.catch(() => {}) // it can reject before the race, and `fn` can throw
+  const onAbort = () => cancel(signal?.reason)
+  let timer: unknown
+  let isWaiting = false
+  const waitUntilDue = () => {
+    const left = dueAt - clock.now()
+    // A wait of 0 also sets a timer once. A clock can return any handle, and call back before it returns one.
+    if (left > 0 || !isWaiting) {
+      isWaiting = true
+      if (left < Infinity) timer = clock.setTimer(waitUntilDue, Math.min(MAX_TIMER_MS, left))
+    } else cancel(createError())
+  }
+  signal?.addEventListener('abort', onAbort)
+  try {
+    waitUntilDue()
+    return await Promise.race([cancelled, fn({ number, signal: controller.signal })])
+  } finally {
+    clock.clearTimer(timer)
+    signal?.removeEventListener('abort', onAbort)
+  }
 }
