@@ -2,75 +2,34 @@ import { EventEmitter } from 'node:events'
 import { guard } from 'holdfast'
 import { ManualBreaker } from '../manual-breaker.js'
 import { clearTimer, startInterval, startTimer, wallTime } from '../platform.js'
-import { type CacheTransport, MemoryCache } from './cache.js'
+import type { CacheTransport } from './cache.js'
 import { createCircuitError, isCircuitError } from './errors.js'
-import type { CoalesceReset, Options, State } from './options.js'
+import { type CircuitEvents, COUNT_OF_EVENT } from './events.js'
+import {
+  type CoalesceReset,
+  type CompleteOptions,
+  completeOptions,
+  type Options,
+  type State,
+} from './options.js'
 import { createSemaphore, type Semaphore } from './semaphore.js'
-import { type Bucket, type Count, type Stats, Status, type StatusOptions } from './status.js'
+import { type Bucket, type Stats, Status, type StatusOptions } from './status.js'
 
-/** The events of a circuit, with the arguments of their listeners. */
-type CircuitEvents<TI extends unknown[], TR> = {
-  halfOpen: [resetTimeout: number]
-  close: []
-  open: []
-  shutdown: []
-  fire: [args: TI]
-  cacheHit: []
-  cacheMiss: []
-  coalesceCacheHit: []
-  coalesceCacheMiss: []
-  reject: [error: Error]
-  timeout: [error: Error, latency: number, args: TI]
-  success: [result: TR, latency: number]
-  semaphoreLocked: [error: Error, latency: number]
-  healthCheckFailed: [error: Error]
-  fallback: [result: unknown, error: Error]
-  failure: [error: Error, latency: number, args: TI]
-}
+/** The type of a method, because circuits with different arguments are assignable to each other. */
+type Action<TI extends unknown[], TR> = { call(...args: TI): TR | PromiseLike<TR> }['call']
 
-type Action<TI extends unknown[], TR> = (...args: TI) => TR | PromiseLike<TR>
-type Fallback = (...args: never[]) => unknown
-
-/** The options with the defaults that the constructor adds. */
-type CompleteOptions<TI extends unknown[]> = Options<TI> & {
-  errorFilter: NonNullable<Options<TI>['errorFilter']>
-  cacheGetKey: (...args: TI) => string
-  coalesceResetOn: CoalesceReset[]
-  timeout: number | false
-  resetTimeout: number
-  errorThresholdPercentage: number
-  rollingCountTimeout: number
-  capacity: number
-  cacheTTL: number
-  coalesceTTL: number | false
-}
+// oxlint-disable-next-line typescript/no-explicit-any -- the declaration of opossum
+type Fallback = (...args: any[]) => any
 
 const MAX_FAILURES_DEPRECATED =
   'options.maxFailures is deprecated. Please use options.errorThresholdPercentage'
-
-/** The counts that events increment. */
-const COUNT_OF_EVENT = {
-  success: 'successes',
-  failure: 'failures',
-  fallback: 'fallbacks',
-  timeout: 'timeouts',
-  fire: 'fires',
-  reject: 'rejects',
-  cacheHit: 'cacheHits',
-  cacheMiss: 'cacheMisses',
-  coalesceCacheHit: 'coalesceCacheHits',
-  coalesceCacheMiss: 'coalesceCacheMisses',
-  semaphoreLocked: 'semaphoreRejections',
-} as const satisfies Record<string, Count>
 
 /** The deadline of a call comes from the engine. Retries and the breaker are not part of it. */
 const engine = guard({ retry: false, breaker: false })
 
 /** The circuit breaker of opossum: calls its action unless too many calls have failed. */
-export class CircuitBreaker<TI extends unknown[] = unknown[], TR = unknown> extends EventEmitter<
-  CircuitEvents<TI, TR>
-> {
-  options: CompleteOptions<TI>
+export class CircuitBreaker<TI extends unknown[] = unknown[], TR = unknown> extends EventEmitter {
+  options: CompleteOptions
   semaphore: Semaphore
   action: Action<TI, TR>
   readonly name: string
@@ -96,7 +55,7 @@ export class CircuitBreaker<TI extends unknown[] = unknown[], TR = unknown> exte
     return new Status(options)
   }
 
-  constructor(action: Action<TI, TR>, options: Options<TI> = {}) {
+  constructor(action: (...args: TI) => TR | PromiseLike<TR>, options: Options<TI> = {}) {
     super()
     this.options = completeOptions(options)
     this.semaphore = createSemaphore(this.options.capacity)
@@ -130,9 +89,8 @@ export class CircuitBreaker<TI extends unknown[] = unknown[], TR = unknown> exte
 
   /** Opossum counts and changes its state in listeners, so that `removeAllListeners` stops both. */
   private listenToItself(): void {
-    const events = this as EventEmitter
     for (const [event, count] of Object.entries(COUNT_OF_EVENT))
-      events.on(event, (_: unknown, latency?: number) => this.status.increment(count, latency))
+      super.on(event, (_: unknown, latency?: number) => this.status.increment(count, latency))
     this.on('open', () => this.status.open())
     this.on('close', () => this.status.close())
     this.on('open', () => {
@@ -162,6 +120,14 @@ export class CircuitBreaker<TI extends unknown[] = unknown[], TR = unknown> exte
     const { options } = this
     if (options.autoRenewAbortController && options.abortController?.signal.aborted)
       options.abortController = new AbortController()
+  }
+
+  /** Subscribes to an event. */
+  override on<E extends keyof CircuitEvents<TI, TR>>(
+    event: E,
+    listener: (...args: CircuitEvents<TI, TR>[E]) => void,
+  ): this {
+    return super.on(event, listener as (...args: unknown[]) => void)
   }
 
   /** Closes the circuit. */
@@ -245,8 +211,8 @@ export class CircuitBreaker<TI extends unknown[] = unknown[], TR = unknown> exte
   }
 
   /** Sets the function, or the circuit, whose result replaces an error. It gets the arguments and the error. */
-  fallback(func: Fallback | CircuitBreaker<TI, TR>): this {
-    this.fallbackFunction = func instanceof CircuitBreaker ? (...args: TI) => func.fire(...args) : func
+  fallback(func: Fallback | CircuitBreaker): this {
+    this.fallbackFunction = func instanceof CircuitBreaker ? (...args: unknown[]) => func.fire(...args) : func
     return this
   }
 
@@ -345,9 +311,9 @@ export class CircuitBreaker<TI extends unknown[] = unknown[], TR = unknown> exte
     resolve: (value: PromiseLike<TR>) => void,
     reject: (error: Error) => void,
   ): void {
-    if (this.options.errorFilter(error as Error & Record<string, unknown>, ...args)) {
+    if (this.options.errorFilter(error, ...args)) {
       // A filtered error counts as a success; opossum passes it to the listeners in place of a result.
-      this.emit('success', error as TR & Error, latency)
+      this.emit('success', error, latency)
       reject(error)
       return
     }
@@ -369,7 +335,7 @@ export class CircuitBreaker<TI extends unknown[] = unknown[], TR = unknown> exte
     const { fallbackFunction } = this
     if (!fallbackFunction) return undefined
     try {
-      const result = fallbackFunction.apply(fallbackFunction, [...args, error] as never[])
+      const result = fallbackFunction.apply(fallbackFunction, [...args, error])
       this.emit('fallback', result, error)
       return Promise.resolve(result as TR)
     } catch (thrown) {
@@ -433,34 +399,8 @@ export class CircuitBreaker<TI extends unknown[] = unknown[], TR = unknown> exte
 /** The types of opossum, under the names that its declarations have. */
 export declare namespace CircuitBreaker {
   export type { Bucket, CacheTransport, Options, State, Stats, Status, StatusOptions }
-}
-
-const RESET_EVENTS: readonly string[] = ['error', 'success', 'timeout']
-
-/** Adds the defaults to the object of the caller, as opossum does. */
-function completeOptions<TI extends unknown[]>(options: Options<TI>): CompleteOptions<TI> {
-  options.timeout ??= 10_000
-  options.resetTimeout ??= 30_000
-  options.errorThresholdPercentage ??= 50
-  options.rollingCountTimeout ??= 10_000
-  options.rollingCountBuckets ??= 10
-  options.rollingPercentilesEnabled = options.rollingPercentilesEnabled !== false
-  options.capacity = Number.isInteger(options.capacity) ? options.capacity : Number.MAX_SAFE_INTEGER
-  options.errorFilter ||= () => false
-  options.cacheTTL ??= 0
-  options.cacheGetKey ??= (...args) => JSON.stringify(args)
-  options.enableSnapshots = options.enableSnapshots !== false
-  options.coalesce = Boolean(options.coalesce)
-  options.coalesceTTL ??= options.timeout
-  options.coalesceResetOn = options.coalesceResetOn?.filter((event) => RESET_EVENTS.includes(event)) ?? []
-  if (options.cache) {
-    options.cacheTransport ??= new MemoryCache(options.cacheSize)
-    const { get, set, flush } = Object(options.cacheTransport) as Partial<CacheTransport>
-    if (!get || !set || !flush)
-      throw new TypeError('options.cacheTransport should be an object with `get`, `set` and `flush` methods')
-  }
-  if (options.coalesce) options.coalesceCache = new MemoryCache(options.coalesceSize)
-  return options as CompleteOptions<TI>
+  export type MemoryCache = CacheTransport
+  export type Window = Bucket[]
 }
 
 function createStatus({ status, ...options }: Pick<Options, 'status'> & StatusOptions): Status {

@@ -1,5 +1,5 @@
 import type { EventEmitter } from 'node:events'
-import type { CacheTransport, MemoryCache } from './cache.js'
+import { type CacheTransport, MemoryCache } from './cache.js'
 import type { Stats, Status } from './status.js'
 
 /** An event that clears the entry of a call that other calls share. */
@@ -51,7 +51,8 @@ export interface Options<TI extends unknown[] = unknown[]> {
   /** The minimum number of calls in the window; with fewer the circuit does not open. @defaultValue 0 */
   volumeThreshold?: number | undefined
   /** Returns true for an error that counts as a success. The call still rejects. */
-  errorFilter?: ((error: Error & Record<string, unknown>, ...args: TI) => unknown) | undefined
+  // oxlint-disable-next-line typescript/no-explicit-any -- as in the declaration of opossum, TI is not inferred from it
+  errorFilter?: ((error: any, ...args: any[]) => unknown) | undefined
   /** Whether results are cached. @defaultValue false */
   cache?: boolean | undefined
   /** How long a result is cached, in milliseconds; 0 for no limit. @defaultValue 0 */
@@ -80,4 +81,48 @@ export interface Options<TI extends unknown[] = unknown[]> {
   enableSnapshots?: boolean | undefined
   /** Starts a new bucket with each `rotate` event, instead of a timer. */
   rotateBucketController?: EventEmitter | undefined
+}
+
+/* oxlint-disable typescript/no-explicit-any -- circuits with different arguments are assignable to each other */
+/** The options with the defaults that the constructor adds. */
+export type CompleteOptions = Options<any[]> & {
+  errorFilter: NonNullable<Options['errorFilter']>
+  cacheGetKey: (...args: any[]) => string
+  coalesceResetOn: CoalesceReset[]
+  timeout: number | false
+  resetTimeout: number
+  errorThresholdPercentage: number
+  rollingCountTimeout: number
+  capacity: number
+  cacheTTL: number
+  coalesceTTL: number | false
+}
+/* oxlint-enable typescript/no-explicit-any */
+
+const RESET_EVENTS: readonly string[] = ['error', 'success', 'timeout']
+
+/** Adds the defaults to the object of the caller, as opossum does. */
+export function completeOptions<TI extends unknown[]>(options: Options<TI>): CompleteOptions {
+  options.timeout ??= 10_000
+  options.resetTimeout ??= 30_000
+  options.errorThresholdPercentage ??= 50
+  options.rollingCountTimeout ??= 10_000
+  options.rollingCountBuckets ??= 10
+  options.rollingPercentilesEnabled = options.rollingPercentilesEnabled !== false
+  options.capacity = Number.isInteger(options.capacity) ? options.capacity : Number.MAX_SAFE_INTEGER
+  options.errorFilter ||= () => false
+  options.cacheTTL ??= 0
+  options.cacheGetKey ??= (...args) => JSON.stringify(args)
+  options.enableSnapshots = options.enableSnapshots !== false
+  options.coalesce = Boolean(options.coalesce)
+  options.coalesceTTL ??= options.timeout
+  options.coalesceResetOn = options.coalesceResetOn?.filter((event) => RESET_EVENTS.includes(event)) ?? []
+  if (options.cache) {
+    options.cacheTransport ??= new MemoryCache(options.cacheSize)
+    const { get, set, flush } = Object(options.cacheTransport) as Partial<CacheTransport>
+    if (!get || !set || !flush)
+      throw new TypeError('options.cacheTransport should be an object with `get`, `set` and `flush` methods')
+  }
+  if (options.coalesce) options.coalesceCache = new MemoryCache(options.coalesceSize)
+  return options as CompleteOptions
 }

@@ -11,11 +11,12 @@ export interface Bucket {
   timeouts: number
   cacheHits: number
   cacheMisses: number
-  coalesceCacheHits: number
-  coalesceCacheMisses: number
   semaphoreRejections: number
   percentiles: Record<number, number>
   latencyTimes: number[]
+  // Always present, but not in the declarations of opossum: values that a program creates do not have them.
+  coalesceCacheHits?: number
+  coalesceCacheMisses?: number
   isCircuitBreakerOpen?: boolean
 }
 
@@ -40,9 +41,7 @@ export interface StatusOptions {
 }
 
 /** The property of a bucket that counts events. */
-export type Count = {
-  [K in keyof Bucket]-?: Bucket[K] extends number ? K : never
-}[keyof Bucket]
+export type Count = (typeof COUNTS)[number]
 
 const COUNTS = [
   'failures',
@@ -56,7 +55,7 @@ const COUNTS = [
   'coalesceCacheHits',
   'coalesceCacheMisses',
   'semaphoreRejections',
-] as const satisfies readonly Count[]
+] as const satisfies readonly (keyof Bucket)[]
 
 const PERCENTILES = [0.0, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 1]
 
@@ -83,7 +82,7 @@ const createBucket = (): Bucket => ({
  * The rolling statistics of a circuit. They are the public API of opossum, so they are not the window of the engine's breaker,
  * which counts failures only.
  */
-export class Status extends EventEmitter<{ snapshot: [Stats] }> {
+export class Status extends EventEmitter {
   rollingPercentilesEnabled: boolean
   enableSnapshots: boolean
   rotateBucketController: EventEmitter | undefined
@@ -111,11 +110,16 @@ export class Status extends EventEmitter<{ snapshot: [Stats] }> {
     if (options.stats) this.buckets[0] = { ...createBucket(), ...options.stats }
   }
 
+  /** Subscribes to the sums of the window, which are emitted with each bucket. */
+  override on(event: 'snapshot', listener: (snapshot: Stats) => void): this {
+    return super.on(event, listener)
+  }
+
   /** The sums of the window. */
   get stats(): Stats {
     const totals: Stats = { ...createBucket(), latencyMean: -1 }
     for (const bucket of this.buckets) {
-      for (const count of COUNTS) totals[count] += bucket[count] || 0
+      for (const count of COUNTS) totals[count] = (totals[count] || 0) + (bucket[count] || 0)
       if (this.rollingPercentilesEnabled) totals.latencyTimes.push(...(bucket.latencyTimes ?? []))
     }
     const { latencyTimes, percentiles } = totals
@@ -134,7 +138,7 @@ export class Status extends EventEmitter<{ snapshot: [Stats] }> {
 
   increment(property: Count, latency?: number): void {
     const [current] = this.buckets
-    current[property]++
+    current[property] = (current[property] || 0) + 1
     if (TIMED_COUNTS.has(property)) current.latencyTimes.push(latency || 0)
   }
 
