@@ -1,6 +1,6 @@
 // Writes the CommonJS form of a built package to `dist/cjs`: every file of `dist`, converted one by one, and a copy of the types.
 // Sessions, errors and breakers work across both forms (src/shared-registry.ts of the core).
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { transform } from 'esbuild'
 
@@ -13,14 +13,24 @@ const IMPORT_OF_NAME = /\bimport\(("[^"]+")\)/g
 const IMPORTED_PACKAGE =
   'const __imported = (m) => (m.__esModule ? m : Object.assign({}, m, { default: m }));'
 
+/**
+ * The export of a file that has only a default export. `require` returns the value itself, as from the package whose API it is;
+ * it also is its own property `default`.
+ */
+const ONLY_DEFAULT = /^export \{\s*(\w+) as default\s*\}(?: from '([^']+)')?;\s*$/m
+
+/** @param {string} code */
+const onlyDefault = (code) =>
+  (code.match(/^export\b/gm) ?? []).length === 1 ? ONLY_DEFAULT.exec(code) : null
+
 const FILE_URL = 'const __url = require("node:url").pathToFileURL(__filename).href;'
 
 /** @param {string} code */
 async function toCommonJs(code) {
-  const withRequire = code.replace(
-    IMPORT_OF_NAME,
-    (_, name) => `Promise.resolve().then(() => __imported(require(${name})))`,
-  )
+  const [, exported] = onlyDefault(code) ?? []
+  const withRequire = code
+    .replace(IMPORT_OF_NAME, (_, name) => `Promise.resolve().then(() => __imported(require(${name})))`)
+    .replace(exported === undefined ? '' : ONLY_DEFAULT, '')
   const { code: converted } = await transform(withRequire, {
     format: 'cjs',
     platform: 'node',
@@ -31,6 +41,9 @@ async function toCommonJs(code) {
     ...(converted.includes('__imported(') ? [IMPORTED_PACKAGE] : []),
     ...(converted.includes('__url') ? [FILE_URL] : []),
     converted,
+    ...(exported === undefined
+      ? []
+      : [`module.exports = ${exported};\n${exported}.default = ${exported};\n`]),
   ].join('\n')
 }
 
@@ -47,11 +60,16 @@ export async function buildCommonJs(dist) {
   }
 }
 
-/** Copies the types. They are the same, but in a folder of CommonJS files they describe CommonJS. @param {string} dist */
+/** Copies the types. In a folder of CommonJS files they describe CommonJS. @param {string} dist */
 export function copyTypes(dist) {
   for (const file of filesOf(dist, '.d.ts')) {
+    const types = readFileSync(join(dist, file), 'utf8')
+    const [, exported, from] = onlyDefault(types) ?? []
     mkdirSync(dirname(join(dist, FOLDER, file)), { recursive: true })
-    cpSync(join(dist, file), join(dist, FOLDER, file))
+    writeFileSync(
+      join(dist, FOLDER, file),
+      from === undefined ? types : `import { ${exported} } from '${from}';\nexport = ${exported};\n`,
+    )
   }
 }
 

@@ -1,7 +1,8 @@
+const Circuit = require('@holdfast/compat/opossum')
 const { guard } = require('holdfast')
 
 guard()
-  .run(() => 1)
+  .run(() => new Circuit(async () => 1).fire())
   .then((value) => {
     if (value !== 1) throw new Error(`got ${value}`)
   })

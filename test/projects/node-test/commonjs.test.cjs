@@ -2,6 +2,7 @@ const assert = require('node:assert/strict')
 const { test } = require('node:test')
 const commonJs = require('holdfast')
 const { Holdfast } = require('@holdfast/runtime')
+const Circuit = require('@holdfast/compat/opossum')
 
 test('require loads the CommonJS files, import the ECMAScript modules', async () => {
   assert.match(require.resolve('holdfast'), /dist\/cjs\/index\.js$/)
@@ -32,4 +33,9 @@ test('a runtime of one form runs a guard of the other', async () => {
   const hf = await Holdfast.open({ config: { version: '1.2.0', store: 'memory' } })
   assert.equal(await hf.run('mail.send', () => esm.guard().run(() => 'sent')), 'sent')
   await hf.close()
+})
+
+test('require returns the class of opossum itself', async () => {
+  assert.equal(Circuit.default, Circuit)
+  assert.equal(await new Circuit(async (value) => value).fire(1), 1)
 })

@@ -1,3 +1,4 @@
+import Circuit from '@holdfast/compat/opossum'
 import { startProxy } from '@holdfast/proxy'
 import { Holdfast } from '@holdfast/runtime'
 import { CircuitBreaker, guard, sessionOf } from 'holdfast'
@@ -11,3 +12,4 @@ import { resilience } from 'holdfast/undici'
 export const all = [Holdfast, startProxy, Retry, createFetch, openai, withTransaction, fakeClock, resilience]
 export const value: Promise<number> = guard({ breaker: new CircuitBreaker({ id: 'a' }) }).run(() => 1)
 export const attempts: number | undefined = sessionOf(new Error('x'))?.attempts.length
+export const fired: Promise<number> = new Circuit(async (id: string) => id.length).fire('a')
