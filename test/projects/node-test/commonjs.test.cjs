@@ -35,7 +35,19 @@ test('a runtime of one form runs a guard of the other', async () => {
   await hf.close()
 })
 
-test('require returns the class of opossum itself', async () => {
+test('require returns the class of opossum itself, which has its name', async () => {
+  assert.equal(Circuit.name, 'CircuitBreaker')
   assert.equal(Circuit.default, Circuit)
   assert.equal(await new Circuit(async (value) => value).fire(1), 1)
+  const { default: Imported } = await import('@holdfast/compat/opossum')
+  assert.equal(Imported.name, 'CircuitBreaker')
+})
+
+test('the policies of cockatiel have the names of their classes', () => {
+  const { handleAll, retry, timeout } = require('@holdfast/compat/cockatiel')
+  const policies = [handleAll, retry(handleAll, {}), timeout(1, 'aggressive')]
+  assert.deepEqual(
+    policies.map((policy) => policy.constructor.name),
+    ['Policy', 'RetryPolicy', 'TimeoutPolicy'],
+  )
 })

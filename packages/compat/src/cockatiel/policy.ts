@@ -26,13 +26,13 @@ export class Policy {
   /** Also handles errors for which the predicate is true. */
   orWhen(predicate: (error: Error) => boolean): Policy {
     const { errorFilter, resultFilter } = this.options
-    return new Policy({ errorFilter: (error) => errorFilter(error) || predicate(error), resultFilter })
+    return createPolicy({ errorFilter: (error) => errorFilter(error) || predicate(error), resultFilter })
   }
 
   /** Also handles results for which the predicate is true. */
   orWhenResult(predicate: (r: unknown) => boolean): Policy {
     const { errorFilter, resultFilter } = this.options
-    return new Policy({ errorFilter, resultFilter: (result) => resultFilter(result) || predicate(result) })
+    return createPolicy({ errorFilter, resultFilter: (result) => resultFilter(result) || predicate(result) })
   }
 
   /** Also handles results of the class, or those of them for which the predicate is true. */
@@ -40,6 +40,9 @@ export class Policy {
     return this.orWhenResult(typeFilter(cls, predicate))
   }
 }
+
+// Not within the class: in a bundle, a class that refers to itself gets another name, which programs log.
+const createPolicy = (options: IBasePolicyOptions): Policy => new Policy(options)
 
 /** Handles all errors. */
 export const handleAll: Policy = /* @__PURE__ */ new Policy({ errorFilter: always, resultFilter: never })

@@ -5,7 +5,14 @@ import { ConstantBackoff, type IBackoff, type IBackoffFactory } from './backoff.
 import { type Event, EventEmitter } from './event.js'
 import { Executor, neverAbortedSignal, type Outcome, returnOrThrow } from './executor.js'
 import type { Policy } from './policy.js'
-import type { FailureReason, IDefaultPolicyContext, IFailureEvent, IPolicy, ISuccessEvent } from './types.js'
+import type {
+  FailureReason,
+  IBasePolicyOptions,
+  IDefaultPolicyContext,
+  IFailureEvent,
+  IPolicy,
+  ISuccessEvent,
+} from './types.js'
 
 /** The argument of a retried function. */
 export interface IRetryContext extends IDefaultPolicyContext {
@@ -58,7 +65,7 @@ export class RetryPolicy implements IPolicy<IRetryContext> {
 
   /** Returns the same policy, whose delays do not keep the process alive. It has no listeners. */
   dangerouslyUnref(): RetryPolicy {
-    return new RetryPolicy({ ...this.options, unref: true }, new Executor(this.executor.filters))
+    return createRetryPolicy({ ...this.options, unref: true }, this.executor.filters)
   }
 
   /** Calls the function until it succeeds, or until the retries are used up or the signal is aborted. */
@@ -113,6 +120,10 @@ export class RetryPolicy implements IPolicy<IRetryContext> {
   }
 }
 
+// Not within the class: in a bundle, a class that refers to itself gets another name, which programs log.
+const createRetryPolicy = (options: IRetryPolicyConfig, filters: IBasePolicyOptions): RetryPolicy =>
+  new RetryPolicy(options, new Executor(filters))
+
 /** Creates a policy that retries a function after the failures that `policy` handles. */
 export const retry = (
   policy: Policy,
@@ -123,10 +134,10 @@ export const retry = (
     backoff?: IBackoffFactory<IRetryBackoffContext<unknown>>
   },
 ): RetryPolicy =>
-  new RetryPolicy(
+  createRetryPolicy(
     {
       backoff: opts.backoff || new ConstantBackoff(0),
       maxAttempts: opts.maxAttempts ?? Number.POSITIVE_INFINITY,
     },
-    new Executor(policy.options),
+    policy.options,
   )

@@ -60,7 +60,7 @@ export class TimeoutPolicy implements IPolicy<ICancellationContext> {
 
   /** Returns the same policy, whose timer does not keep the process alive. It shares `onSuccess` and `onFailure`. */
   dangerouslyUnref(): TimeoutPolicy {
-    return new TimeoutPolicy(this.duration, this.options, this.executor, true)
+    return createTimeoutPolicy(this.duration, this.options, this.executor, true)
   }
 
   /** Calls the function with a signal. @throws TaskCancelledError at a timeout with the aggressive strategy */
@@ -110,6 +110,10 @@ export class TimeoutPolicy implements IPolicy<ICancellationContext> {
     )
   }
 }
+
+// Not within the class: in a bundle, a class that refers to itself gets another name, which programs log.
+const createTimeoutPolicy = (...args: ConstructorParameters<typeof TimeoutPolicy>): TimeoutPolicy =>
+  new TimeoutPolicy(...args)
 
 /** Creates a timeout of `duration` milliseconds. */
 export const timeout = (

@@ -212,7 +212,7 @@ export class CircuitBreaker<TI extends unknown[] = unknown[], TR = unknown> exte
 
   /** Sets the function, or the circuit, whose result replaces an error. It gets the arguments and the error. */
   fallback(func: Fallback | CircuitBreaker): this {
-    this.fallbackFunction = func instanceof CircuitBreaker ? (...args: unknown[]) => func.fire(...args) : func
+    this.fallbackFunction = isCircuit(func) ? (...args: unknown[]) => func.fire(...args) : func
     return this
   }
 
@@ -395,6 +395,9 @@ export class CircuitBreaker<TI extends unknown[] = unknown[], TR = unknown> exte
     return this.options.abortController
   }
 }
+
+// Not within the class: in a bundle, a class that refers to itself gets another name, which programs log.
+const isCircuit = (value: unknown): value is CircuitBreaker => value instanceof CircuitBreaker
 
 /** The types of opossum, under the names that its declarations have. */
 export declare namespace CircuitBreaker {
