@@ -99,7 +99,8 @@ describe.each<[string, typeof Ours]>([
       expect(() => create(null)).toThrow(
         new TypeError('No action provided. Cannot construct a CircuitBreaker without an invocable action.'),
       )
-      for (const cacheTransport of [5, {}])
+      const methods = { get: () => undefined, set: () => {}, flush: () => {} }
+      for (const cacheTransport of [5, {}, Object.assign(() => {}, methods)])
         expect(() => create(passFail, { cache: true, cacheTransport })).toThrow(
           'options.cacheTransport should be an object with `get`, `set` and `flush` methods',
         )
@@ -356,6 +357,20 @@ describe.each<[string, typeof Ours]>([
       ])
       expect(breaker.closed).toBe(true)
       expect(fallback).not.toHaveBeenCalled()
+    })
+
+    it('rejects the call if it throws for an error that the action throws synchronously', async () => {
+      const breaker = create(
+        () => {
+          throw failure
+        },
+        {
+          errorFilter: () => {
+            throw new RangeError('filter')
+          },
+        },
+      )
+      expect(await outcome(breaker.fire())).toEqual(['filter', undefined])
     })
 
     it('closes a half-open circuit with a filtered error', async () => {
@@ -711,6 +726,21 @@ describe('@holdfast/compat/opossum, unlike opossum', () => {
       ["Cannot read properties of undefined (reading 'then')", undefined],
       undefined,
     ])
+  })
+
+  it('rejects the call if errorFilter or a listener throws; opossum leaves it pending, with an unhandled rejection', async () => {
+    const errorFilter = () => {
+      throw new RangeError('filter')
+    }
+    const circuit = new Ours(passFail, { errorFilter })
+    expect(await outcome(circuit.fire(-1))).toEqual(['filter', undefined])
+
+    const observed = new Ours(passFail)
+    observed.on('failure', () => {
+      throw new RangeError('listener')
+    })
+    expect(await outcome(observed.fire(-1))).toEqual(['listener', undefined])
+    expect(observed.semaphore.count).toBe(Number.MAX_SAFE_INTEGER)
   })
 
   it('restores the open time from the time at which the circuit opened, not from its creation', async () => {

@@ -301,6 +301,7 @@ export class CircuitBreaker<TI extends unknown[] = unknown[], TR = unknown> exte
           this.resetCoalesce(key, 'timeout')
           options.abortController?.abort()
         })
+        .catch(reject) // the option errorFilter or a listener threw
     })
   }
 

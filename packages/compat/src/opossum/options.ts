@@ -119,8 +119,8 @@ export function completeOptions<TI extends unknown[]>(options: Options<TI>): Com
   options.coalesceResetOn = options.coalesceResetOn?.filter((event) => RESET_EVENTS.includes(event)) ?? []
   if (options.cache) {
     options.cacheTransport ??= new MemoryCache(options.cacheSize)
-    const { get, set, flush } = Object(options.cacheTransport) as Partial<CacheTransport>
-    if (!get || !set || !flush)
+    const { get, set, flush } = options.cacheTransport as Partial<CacheTransport>
+    if (typeof options.cacheTransport !== 'object' || !get || !set || !flush)
       throw new TypeError('options.cacheTransport should be an object with `get`, `set` and `flush` methods')
   }
   if (options.coalesce) options.coalesceCache = new MemoryCache(options.coalesceSize)
