@@ -1232,6 +1232,23 @@ describe('the differences', () => {
     expect(await slow).toBe('slept')
   })
 
+  it('a listener that another listener adds is called from the next event on', () => {
+    const added = ({ EventEmitter }: Library) => {
+      const emitter = new EventEmitter<void>()
+      const listener = vi.fn()
+      emitter.addListener(() => {})
+      emitter.addListener(() => emitter.addListener(listener))
+      emitter.emit()
+      return listener.mock.calls.length
+    }
+    expect([added(Ours), added(Original as unknown as Library)]).toEqual([0, 1])
+  })
+
+  it('wrap without policies calls the function', async () => {
+    expect(await Ours.wrap().execute(() => 42)).toBe(42)
+    expect(() => Original.wrap()).toThrow(TypeError)
+  })
+
   it('the state of a breaker is a copy', () => {
     const breaker = new Ours.CountBreaker({ threshold: 0.5, size: 2 })
     const before = JSON.stringify(breaker.state)

@@ -97,6 +97,29 @@ describe.each<[string, Library]>([
     })
   })
 
+  describe('the stack of an error', () => {
+    const { stackTraceLimit } = Error
+    beforeEach(() => {
+      Error.stackTraceLimit = 10 // the default of Node.js
+    })
+    afterEach(() => {
+      Error.stackTraceLimit = stackTraceLimit
+    })
+
+    it('has the callers, also of a function that fails before its first await', async () => {
+      const inner = async () =>
+        await pRetry(
+          async () => {
+            throw new Error('fixture')
+          },
+          { retries: 1 },
+        )
+      const outer = async () => await inner()
+      const { stack } = await errorOf(outer())
+      expect(stack).toMatch(/fixture[^]* inner [^]* outer /)
+    })
+  })
+
   describe('delays', () => {
     it.each([
       ['factor 3', { factor: 3, minTimeout: 10 }, [10, 30, 90]],
