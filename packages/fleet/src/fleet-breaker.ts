@@ -196,8 +196,8 @@ export class FleetBreaker implements BreakerLink {
   }
 
   close(): void {
-    this.isClosed = true
     this.probes.close()
+    this.isClosed = true
     this.counts.close()
     if (this.breaker.coordinator === this) this.breaker.coordinator = undefined
   }

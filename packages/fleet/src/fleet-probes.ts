@@ -136,8 +136,10 @@ export class FleetProbes {
     this.waitUntil = 0
   }
 
+  /** Returns a permit that waits for a caller, so that other nodes need not wait for its end. */
   close(): void {
     this.owner.breaker.settings.clock.clearTimer(this.requestTimer)
+    if (this.lease !== undefined) this.returnUnused(this.lease)
   }
 
   private requestPermit(): void {
