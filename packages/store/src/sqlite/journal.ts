@@ -24,7 +24,6 @@ import {
   selectBounds,
   selectRows,
 } from './statements/journal.js'
-import type { SqliteValue } from './statements/parameters.js'
 import { releaseFreePages } from './vacuum.js'
 import { nextMacrotask, type WriteQueue } from './write-queue.js'
 
@@ -33,11 +32,10 @@ interface TimeRangeFilter extends PageOptions {
   to?: Date | undefined
 }
 
-/** How many rows are read, and how many are counted, before the event loop gets a turn. */
-const ROWS_PER_READ = 4
+/** How many rows are counted before the event loop gets a turn. */
 const ROWS_PER_COUNT = 2000
 
-/** How many records are decoded before the event loop gets a turn. */
+/** How many records are read before the event loop gets a turn. A row has between one and {@link MAX_ROW_RECORDS}. */
 const RECORDS_PER_READ = 200
 
 /** The records of one journal, in the order of insertion. Arguments and results are plain data. */
@@ -126,13 +124,18 @@ export class SqliteJournal<S extends z.ZodType, F extends TimeRangeFilter>
       ? Math.max(low, Math.min(edge ?? high + 1, high + 1) - SCAN_SIZE)
       : Math.max(low, (edge ?? 0) + 1)
     const to = isNewestFirst ? Math.min(edge ?? high + 1, high + 1) : Math.min(high + 1, from + SCAN_SIZE)
-    const rows = sql.all<JournalRow & Record<string, SqliteValue>>(
-      selectRows(table, conditions, isNewestFirst, ROWS_PER_READ),
-      from,
-      to + MAX_ROW_RECORDS,
-      to,
-      ...conditions.flatMap(([, ...values]) => values),
-    )
+    const select = <R>(columns: 'first, last' | 'first, last, body', limit: number) =>
+      sql.all<R>(
+        selectRows(table, columns, conditions, isNewestFirst),
+        from,
+        to + MAX_ROW_RECORDS,
+        to,
+        ...conditions.flatMap(([, ...values]) => values),
+        limit,
+      )
+    const sizes = select<Omit<JournalRow, 'body'>>('first, last', RECORDS_PER_READ)
+    const rowCount = countRowsToRead(sizes)
+    const rows = select<JournalRow>('first, last, body', rowCount)
     for (const row of rows) {
       const records = this.recordsOf(row)
       for (let i = 0; i < records.length; i++) {
@@ -148,7 +151,8 @@ export class SqliteJournal<S extends z.ZodType, F extends TimeRangeFilter>
         if (found.length === want) return { found, edge: seq }
       }
     }
-    const last = rows.length === ROWS_PER_READ ? rows.at(-1) : undefined
+    const hasMoreRows = rowCount < sizes.length || sizes.length === RECORDS_PER_READ
+    const last = hasMoreRows ? rows.at(-1) : undefined
     if (last !== undefined)
       return { found, edge: isNewestFirst ? Math.max(last.first, from) : Math.min(last.last, to - 1) }
     const isEnd = isNewestFirst ? from <= low : to > high
@@ -180,6 +184,13 @@ export class SqliteJournal<S extends z.ZodType, F extends TimeRangeFilter>
     }
     return sum
   }
+}
+
+/** How many of the rows have about {@link RECORDS_PER_READ} records together; at least one. */
+function countRowsToRead(rows: readonly Omit<JournalRow, 'body'>[]): number {
+  let records = 0
+  const index = rows.findIndex(({ first, last }) => (records += last - first + 1) >= RECORDS_PER_READ)
+  return index === -1 ? rows.length : index + 1
 }
 
 /** A journal of sessions, which can also be read by id. */

@@ -14,15 +14,18 @@ export const insertRow = (table: string, valueCount: number): string =>
 export const selectBounds = (table: string): string =>
   `SELECT (SELECT min(last) FROM ${table}) AS lowest, (SELECT max(last) FROM ${table}) AS highest`
 
-/** Rows with records from a number up to another, that match conditions. */
+/**
+ * Some columns of rows with records from a number up to another, that match conditions. The last value is the largest number of
+ * rows.
+ */
 export const selectRows = (
   table: string,
+  columns: 'first, last' | 'first, last, body',
   conditions: readonly SqlCondition[],
   isNewestFirst: boolean,
-  limit: number,
-): string => `SELECT first, last, body FROM ${table} WHERE last >= ? AND last < ? AND first < ?
+): string => `SELECT ${columns} FROM ${table} WHERE last >= ? AND last < ? AND first < ?
   ${conditions.map(([condition]) => `AND ${condition} `).join('')}
-  ORDER BY last ${isNewestFirst ? 'DESC' : 'ASC'} LIMIT ${limit}`
+  ORDER BY last ${isNewestFirst ? 'DESC' : 'ASC'} LIMIT ?`
 
 /** The row with a record, or the one after it. */
 export const selectRowFrom = (table: string): string =>
