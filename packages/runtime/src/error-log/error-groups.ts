@@ -65,6 +65,7 @@ const operationOf = ({ context }: ErrorRecord): string =>
   typeof context['operation'] === 'string' ? context['operation'] : ''
 
 interface MutableGroup {
+  groupId: string
   kind: string
   operation: string
   message: string
@@ -80,12 +81,14 @@ interface MutableGroup {
 export class ErrorGrouping {
   private readonly groups = new Map<string, MutableGroup>()
 
-  add(record: ErrorRecord): void {
+  /** Adds a record and returns the id of its group. */
+  add(record: ErrorRecord): string {
     const message = normalizeMessage(record.message, record.httpStatus)
     const operation = operationOf(record)
-    const key = keyOf(record.kind, operation, message)
+    const key = JSON.stringify([record.kind, operation, message])
     const at = record.timestamp.getTime()
     const group = this.groups.get(key) ?? {
+      groupId: createHash('sha256').update(key).digest('hex').slice(0, 16),
       kind: record.kind,
       operation,
       message,
@@ -102,28 +105,26 @@ export class ErrorGrouping {
     group.lastSeen = Math.max(group.lastSeen, at)
     group.times.push(at)
     this.groups.set(key, group)
+    return group.groupId
   }
 
   /** The groups, the largest first, with their trends between two times. */
   list(from: number, to: number, limit = Number.POSITIVE_INFINITY): ErrorGroup[] {
-    return [...this.groups]
-      .toSorted(([, a], [, b]) => b.count - a.count || b.lastSeen - a.lastSeen)
+    return [...this.groups.values()]
+      .toSorted((a, b) => b.count - a.count || b.lastSeen - a.lastSeen)
       .slice(0, limit)
-      .map(([key, group]) => toErrorGroup(key, group, from, to))
+      .map((group) => toErrorGroup(group, from, to))
+  }
+
+  /** One group with its trend between two times; undefined if there is none with this id. */
+  find(groupId: string, from: number, to: number): ErrorGroup | undefined {
+    const found = [...this.groups.values()].find((group) => group.groupId === groupId)
+    return found && toErrorGroup(found, from, to)
   }
 }
 
-const keyOf = (kind: string, operation: string, message: string): string =>
-  JSON.stringify([kind, operation, message])
-
-const idOfKey = (key: string): string => createHash('sha256').update(key).digest('hex').slice(0, 16)
-
-/** The id of the group of a record. */
-export const groupIdOf = (record: ErrorRecord): string =>
-  idOfKey(keyOf(record.kind, operationOf(record), normalizeMessage(record.message, record.httpStatus)))
-
-function toErrorGroup(key: string, group: MutableGroup, from: number, to: number): ErrorGroup {
-  const { newest, sessionId, times, firstSeen, lastSeen, kind, operation, message, count } = group
+function toErrorGroup(group: MutableGroup, from: number, to: number): ErrorGroup {
+  const { groupId, newest, sessionId, times, firstSeen, lastSeen, kind, operation, message, count } = group
   const trend = Array.from({ length: TREND_PARTS }, () => 0)
   const width = Math.max(1, to - from) / TREND_PARTS
   for (const at of times) {
@@ -131,7 +132,7 @@ function toErrorGroup(key: string, group: MutableGroup, from: number, to: number
     trend[part] = (trend[part] as number) + 1
   }
   return {
-    groupId: idOfKey(key),
+    groupId,
     kind,
     operation,
     message,

@@ -1,5 +1,5 @@
 import type { ErrorLogOptions, RuntimeContext } from '@holdfast/config'
-import { DAY_MS, type ErrorRecord, ThrottledWarnings } from '@holdfast/records'
+import { DAY_MS, deepCopy, type ErrorRecord, ThrottledWarnings } from '@holdfast/records'
 import { checkJournalFilter, type ErrorFilter, type Page } from '@holdfast/store'
 import { Outbox } from '../events/outbox.js'
 import { LabelledValues } from '../metrics/labelled-values.js'
@@ -8,7 +8,6 @@ import {
   type ErrorGroupFilter,
   ErrorGrouping,
   type ErrorGroups,
-  groupIdOf,
   MAX_GROUP_RECORDS,
 } from './error-groups.js'
 import { ErrorFiles } from './files.js'
@@ -18,6 +17,7 @@ import {
   createOpeningRecord,
   type FailedAttempt,
 } from './record.js'
+import { SharedReads } from './shared-reads.js'
 
 /** How many records can wait for the store or for the disk. */
 const OUTBOX_CAPACITY = 5000
@@ -49,6 +49,7 @@ export class ErrorLog {
   private readonly options: () => ErrorLogOptions
   private readonly store: Outbox<ErrorRecord>
   private readonly files: Outbox<ErrorRecord>
+  private readonly groupReads = new SharedReads()
   private readonly operations = new LabelledValues<ErrorCounts>(
     () => ({ total: 0, bySeverity: {} }),
     MAX_OPERATIONS,
@@ -94,24 +95,34 @@ export class ErrorLog {
    * is the last 24 hours. At most 20,000 records are read, the newest ones; `complete` tells whether these are all.
    */
   async groups(filter: ErrorGroupFilter = {}): Promise<ErrorGroups> {
-    const { limit = DEFAULT_GROUP_LIMIT } = filter
-    const grouping = new ErrorGrouping()
-    const range = await this.readRange(filter, (record) => grouping.add(record))
-    const items = grouping.list(range.from.getTime(), range.to.getTime(), limit)
-    return { items, ...range }
+    const { limit = DEFAULT_GROUP_LIMIT, ...selection } = filter
+    const { grouping, range } = await this.readGroups(selection)
+    const { from, to, ...rest } = range
+    const items = grouping.list(from.getTime(), to.getTime(), limit)
+    return { items, from: new Date(from), to: new Date(to), ...rest }
   }
 
   /** One group of error records with its newest records; undefined if no record belongs to it. */
   async group(groupId: string, filter: ErrorGroupFilter = {}): Promise<ErrorGroupDetails | undefined> {
-    const grouping = new ErrorGrouping()
-    const records: ErrorRecord[] = []
-    const range = await this.readRange(filter, (record) => {
-      if (groupIdOf(record) !== groupId) return
-      grouping.add(record)
-      if (records.length < MAX_GROUP_RECORDS) records.push(record)
+    const { limit: _, ...selection } = filter
+    const { grouping, range, records } = await this.readGroups(selection, groupId)
+    const group = grouping.find(groupId, range.from.getTime(), range.to.getTime())
+    return group && { ...group, records: deepCopy(records) }
+  }
+
+  /** Groups the selected records, and collects the newest records of one group. Concurrent callers share the result. */
+  private async readGroups(selection: ErrorGroupFilter, groupId?: string) {
+    const { kind, ...filter } = selection
+    checkJournalFilter('error records', filter)
+    return this.groupReads.run(JSON.stringify([groupId, kind, filter]), async () => {
+      const grouping = new ErrorGrouping()
+      const records: ErrorRecord[] = []
+      const range = await this.readRange(selection, (record) => {
+        const id = grouping.add(record)
+        if (id === groupId && records.length < MAX_GROUP_RECORDS) records.push(record)
+      })
+      return { grouping, range, records }
     })
-    const [group] = grouping.list(range.from.getTime(), range.to.getTime())
-    return group && { ...group, records }
   }
 
   /** Passes the records of a time range to `add`, newest first, and returns the range that was read. */
@@ -119,7 +130,7 @@ export class ErrorLog {
     selection: ErrorGroupFilter,
     add: (record: ErrorRecord) => void,
   ): Promise<Omit<ErrorGroups, 'items'>> {
-    const { limit: _, kind, ...filter } = selection
+    const { kind, ...filter } = selection
     const to = filter.to ?? this.now()
     const from = filter.from ?? new Date(to.getTime() - DAY_MS)
     let scanned = 0
