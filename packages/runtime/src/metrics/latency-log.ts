@@ -9,7 +9,7 @@ const GROWTH = 1.1
 const LOG_GROWTH = Math.log(GROWTH)
 
 /** The number of buckets. The last one contains all durations above 900 hours. */
-export const LATENCY_BUCKETS = 256
+const LATENCY_BUCKETS = 256
 
 // An entry is one number: the minute of the hour, the bucket and the weight.
 const BUCKET_SHIFT = 18
@@ -37,16 +37,21 @@ const bucketOf = (duration: number): number =>
 /** The duration that a bucket represents. */
 const durationOf = (bucket: number): number => (bucket === 0 ? 0 : MIN_DURATION_MS * GROWTH ** (bucket - 0.5))
 
-/** The quantiles of a histogram with the buckets of a {@link LatencyLog}; zeros for an empty one. */
-export function histogramQuantiles(histogram: Float64Array): { p50: number; p95: number; p99: number } {
-  const count = histogram.reduce((sum, weight) => sum + weight, 0)
+/** The quantiles of a histogram: the weights of buckets of a {@link LatencyLog}; zeros for an empty one. */
+export function histogramQuantiles(histogram: ReadonlyMap<number, number>): {
+  p50: number
+  p95: number
+  p99: number
+} {
+  const buckets = [...histogram].sort(([a], [b]) => a - b)
+  const count = buckets.reduce((sum, [, weight]) => sum + weight, 0)
   const at = (quantile: number): number => {
     let rank = quantile * (count - 1)
-    const bucket = histogram.findIndex((weight) => {
+    const found = buckets.find(([, weight]) => {
       rank -= weight
       return rank < 0
     })
-    return bucket < 0 ? 0 : Math.round(durationOf(bucket) * 1000) / 1000
+    return found === undefined ? 0 : Math.round(durationOf(found[0]) * 1000) / 1000
   }
   return { p50: at(0.5), p95: at(0.95), p99: at(0.99) }
 }

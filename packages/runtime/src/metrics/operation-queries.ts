@@ -1,7 +1,7 @@
 import { checkOptions, type MetricsByOperation, MINUTE_MS, type OptionCheck } from '@holdfast/records'
 import { createOptionsError, createProblem } from 'holdfast/internal'
 import { OTHER_LABEL } from './labelled-values.js'
-import { histogramQuantiles, LATENCY_BUCKETS } from './latency-log.js'
+import { histogramQuantiles } from './latency-log.js'
 import { checkWindow } from './queries.js'
 import {
   MAX_OPERATIONS,
@@ -42,20 +42,45 @@ export function checkOperationsQuery(query: OperationsQuery): OperationsQuery & 
   return { ...checkWindow({ from, to }), step: rest.step ?? MINUTE_MS, operation: rest.operation }
 }
 
-/** The counts of an operation in a window or in one of its steps. */
+/** The counts of operations in a window or in one of its steps. */
 class CallSums {
   readonly counts = new Float64Array(FIELDS)
-  private histogram: Float64Array | undefined = undefined
+  /** The weight of each latency bucket that is not empty: a step has few of them. */
+  readonly latencies = new Map<number, number>()
 
   addLatency(bucket: number, weight: number): void {
-    this.histogram ??= new Float64Array(LATENCY_BUCKETS)
-    this.histogram[bucket] = (this.histogram[bucket] as number) + weight
+    this.latencies.set(bucket, (this.latencies.get(bucket) ?? 0) + weight)
   }
 
   toRecord() {
     const [calls = 0, successes = 0, retries = 0, rejections = 0] = this.counts
-    const latency = histogramQuantiles(this.histogram ?? new Float64Array())
+    const latency = histogramQuantiles(this.latencies)
     return { calls, successes, failures: calls - successes, retries, rejections, latency }
+  }
+}
+
+/** The counts of operations in a window, in total and by the start of each step. */
+class WindowSums {
+  readonly total = new CallSums()
+  readonly steps = new Map<number, CallSums>()
+  private readonly step: number
+
+  constructor(step: number) {
+    this.step = step
+  }
+
+  stepAt(time: number): CallSums {
+    const start = Math.floor(time / this.step) * this.step
+    let sums = this.steps.get(start)
+    if (sums === undefined) this.steps.set(start, (sums = new CallSums()))
+    return sums
+  }
+
+  toRecord() {
+    const dataPoints = [...this.steps]
+      .toSorted(([a], [b]) => a - b)
+      .map(([start, sums]) => ({ timestamp: new Date(start), ...sums.toRecord() }))
+    return { ...this.total.toRecord(), dataPoints }
   }
 }
 
@@ -67,10 +92,11 @@ export function queryOperations(
   const [start, end] = [Math.floor(from.getTime() / MINUTE_MS) * MINUTE_MS, to.getTime()]
   const breakers = breakersByOperation(registries, start, end)
   const operations: MetricsByOperation['operations'] = []
-  const byLabel = namesByLabel(registries, start, end, operation)
+  const total = new WindowSums(step)
   let points = 0
-  for (const [label, names] of byLabel) {
-    const sums = sumOperations(registries, names, start, end, step)
+  for (const [label, names] of namesByLabel(registries, start, end, operation)) {
+    const sums = new WindowSums(step)
+    addOperations(registries, names, start, end, [sums, total])
     points += sums.steps.size
     if (points > MAX_POINTS)
       throw createOptionsError('operations cannot be queried', [
@@ -83,7 +109,7 @@ export function queryOperations(
       ])
     operations.push({
       operation: label,
-      ...toCounts(sums),
+      ...sums.toRecord(),
       breakers: [...new Set(names.flatMap((name) => [...(breakers.get(name) ?? [])]))].toSorted(),
     })
   }
@@ -91,7 +117,7 @@ export function queryOperations(
     timeWindowStart: from,
     timeWindowEnd: to,
     step,
-    total: toCounts(sumOperations(registries, [...byLabel.values()].flat(), start, end, step)),
+    total: total.toRecord(),
     operations: operations.toSorted((a, b) => b.calls - a.calls || (a.operation < b.operation ? -1 : 1)),
   }
 }
@@ -125,49 +151,31 @@ function namesByLabel(
   return result
 }
 
-/** The sums of a window, and those of its steps by their start. */
-interface WindowSums {
-  readonly total: CallSums
-  readonly steps: ReadonlyMap<number, CallSums>
-}
-
-const toCounts = ({ total, steps }: WindowSums) => ({
-  ...total.toRecord(),
-  dataPoints: [...steps]
-    .toSorted(([a], [b]) => a - b)
-    .map(([at, sums]) => ({ timestamp: new Date(at), ...sums.toRecord() })),
-})
-
-/** Sums the calls of operations, in total and by step. */
-function sumOperations(
+/** Adds the calls of operations to sums. */
+function addOperations(
   registries: SeriesRegistries,
   names: readonly string[],
   from: number,
   to: number,
-  step: number,
-): WindowSums {
-  const total = new CallSums()
-  const steps = new Map<number, CallSums>()
-  const sumsAt = (time: number): CallSums => {
-    const at = Math.floor(time / step) * step
-    const sums = steps.get(at) ?? new CallSums()
-    steps.set(at, sums)
-    return sums
-  }
+  into: readonly WindowSums[],
+): void {
   for (const { operations, operationLatencies } of registries)
     for (const name of names) {
       const series = operations.find(name)
       series?.forEachSlot(from, to, (time, numbers, at) => {
         if (numbers[at + OPERATION_FIELDS.calls] === 0) return
-        series.addSlot(total.counts, numbers, at)
-        series.addSlot(sumsAt(time).counts, numbers, at)
+        for (const sums of into) {
+          series.addSlot(sums.total.counts, numbers, at)
+          series.addSlot(sums.stepAt(time).counts, numbers, at)
+        }
       })
       operationLatencies.find(name)?.forEachBucket(from, to, (time, bucket, weight) => {
-        total.addLatency(bucket, weight)
-        sumsAt(time).addLatency(bucket, weight)
+        for (const sums of into) {
+          sums.total.addLatency(bucket, weight)
+          sums.stepAt(time).addLatency(bucket, weight)
+        }
       })
     }
-  return { total, steps }
 }
 
 /** The breakers that calls of each operation had to pass, in the hours of the window. */
