@@ -91,7 +91,12 @@ export class DeadLetters {
     this.capacityMonitor = new CapacityMonitor(runtime, options)
     this.writer = new DeadLetterWriter(runtime, options, this.payloadCipher, this.capacityMonitor, policyIdOf)
     this.handlers = new HandlerRegistry(() => options().handlersFile)
-    this.replayExecutor = new ReplayExecutor(runtime, runOperation, this.payloadCipher)
+    this.replayExecutor = new ReplayExecutor(
+      runtime,
+      runOperation,
+      this.payloadCipher,
+      this.closeController.signal,
+    )
     this.leaseOwners = new LeaseOwnerIds(runtime)
     this.audit = new BestEffortAudit(runtime)
     this.retentionClock = new RetentionClock(runtime.clock)

@@ -1,13 +1,14 @@
 import type { RuntimeContext } from '@holdfast/config'
 import { type DeadLetter, randomString, summarizeError } from '@holdfast/records'
-import { asSettled, isLeased, leaseStateOf, type Settlement } from '@holdfast/store'
-import { guard, isHoldfastError } from 'holdfast'
+import { isLeased, leaseStateOf } from '@holdfast/store'
+import { isHoldfastError } from 'holdfast'
 import { ownErrorOf } from 'holdfast/internal'
 import type { Run } from '../api-types.js'
 import { toErrorDetails } from './entry.js'
 import type { ReplayFunction, RunGuarded } from './handlers.js'
 import type { PayloadCipher } from './payload-cipher.js'
 import { RunningReplays } from './running-replays.js'
+import { createSettlementRecorder, type RecordSettlement } from './settlement-recorder.js'
 
 /** The duration of a lease, and the interval of its renewal. */
 const LEASE_MS = 5 * 60_000
@@ -63,13 +64,6 @@ export class LeaseOwnerIds {
   }
 }
 
-/** Whether an entry already has the expected result. */
-const isResult = (entry: DeadLetter, expected: DeadLetter): boolean =>
-  entry.status === expected.status &&
-  entry.lastAttempt.getTime() === expected.lastAttempt.getTime() &&
-  entry.replayedAt?.getTime() === expected.replayedAt?.getTime() &&
-  entry.errorDetails.history?.length === expected.errorDetails.history?.length
-
 /** Replays leased entries: it renews the lease while the handler runs, and settles it at the end. */
 export class ReplayExecutor {
   /** From the start of a handler until its result is recorded. */
@@ -77,18 +71,14 @@ export class ReplayExecutor {
   private readonly runtime: RuntimeContext
   private readonly run: Run
   private readonly payloadCipher: PayloadCipher
-  private readonly pendingSettlements
+  private readonly record: RecordSettlement
 
-  constructor(runtime: RuntimeContext, run: Run, payloadCipher: PayloadCipher) {
+  /** @param closeSignal - aborted when the queue closes */
+  constructor(runtime: RuntimeContext, run: Run, payloadCipher: PayloadCipher, closeSignal: AbortSignal) {
     this.runtime = runtime
     this.run = run
     this.payloadCipher = payloadCipher
-    // The handler has already done its work, so a short outage of the store must not cause a second replay.
-    this.pendingSettlements = guard({
-      clock: runtime.clock,
-      random: runtime.random,
-      retry: { maxAttempts: 3, baseDelay: 100 },
-    })
+    this.record = createSettlementRecorder(runtime, closeSignal)
   }
 
   now(): Date {
@@ -208,12 +198,12 @@ export class ReplayExecutor {
 
   /** Ends the lease without a result. */
   private async releaseEntry(entry: DeadLetter, owner: string, error: unknown): Promise<ReplayResult> {
-    const settled = await this.settleEntry(entry, owner, { status: 'pending', at: this.now() })
+    const settled = await this.record(entry, owner, { status: 'pending', at: this.now() })
     return { end: 'put_back', entry: this.publicView(settled, entry), error }
   }
 
   private async completeEntry(entry: DeadLetter, owner: string): Promise<ReplayResult> {
-    const settled = await this.settleEntry(entry, owner, { status: 'completed', at: this.now() })
+    const settled = await this.record(entry, owner, { status: 'completed', at: this.now() })
     if (settled === undefined) return this.onLeaseLost(entry)
     this.emitResult('dead_letter_replayed', settled)
     return { end: 'completed', entry: this.publicView(settled, entry) }
@@ -226,7 +216,7 @@ export class ReplayExecutor {
     retries: number | undefined,
   ): Promise<ReplayResult> {
     const at = this.now()
-    const settled = await this.settleEntry(entry, owner, {
+    const settled = await this.record(entry, owner, {
       status: 'failed',
       at,
       error: { ...toErrorDetails(error, this.runtime, retries), at },
@@ -245,21 +235,6 @@ export class ReplayExecutor {
   /** The stored entry with decrypted payloads. They can have been edited after the lease had ended. */
   private publicView(settled: DeadLetter | undefined, entry: DeadLetter): DeadLetter {
     return settled === undefined ? entry : this.payloadCipher.decryptForList(settled)
-  }
-
-  private settleEntry(
-    entry: DeadLetter,
-    owner: string,
-    settlement: Settlement,
-  ): Promise<DeadLetter | undefined> {
-    const { deadLetters } = this.runtime.store
-    return this.pendingSettlements.run(async ({ number }) => {
-      const settled = await deadLetters.settle(entry.dlqId, owner, settlement)
-      if (settled !== undefined || number === 1) return settled
-      // An earlier write may have been committed although its response was lost.
-      const current = await deadLetters.get(entry.dlqId, settlement.at)
-      return current !== undefined && isResult(current, asSettled(entry, settlement)) ? current : undefined
-    })
   }
 
   private emitResult(

@@ -1,0 +1,54 @@
+import type { RuntimeContext } from '@holdfast/config'
+import type { DeadLetter } from '@holdfast/records'
+import { asSettled, type Settlement } from '@holdfast/store'
+import { classify } from 'holdfast'
+import { waitOrAbort } from './wait.js'
+
+/** How often a result is recorded while the store fails. The delays are about 50 seconds altogether. */
+const RECORD_RETRY = { maxAttempts: 16, baseDelayMs: 100, maxDelayMs: 5000 } as const
+
+/** Records the result of a replay and ends its lease; undefined if another process has settled the entry. */
+export type RecordSettlement = (
+  entry: DeadLetter,
+  owner: string,
+  settlement: Settlement,
+) => Promise<DeadLetter | undefined>
+
+/** Whether an entry already has the expected result. */
+const isResult = (entry: DeadLetter, expected: DeadLetter): boolean =>
+  entry.status === expected.status &&
+  entry.lastAttempt.getTime() === expected.lastAttempt.getTime() &&
+  entry.replayedAt?.getTime() === expected.replayedAt?.getTime() &&
+  entry.errorDetails.history?.length === expected.errorDetails.history?.length
+
+/**
+ * Creates the function that records results. The handler has already done its work, so an outage of the store must not cause a
+ * second replay, which would follow when the lease has ended. Nothing is recorded again once the queue closes.
+ */
+export function createSettlementRecorder(
+  { clock, store }: RuntimeContext,
+  closeSignal: AbortSignal,
+): RecordSettlement {
+  const { deadLetters } = store
+  const { maxAttempts, baseDelayMs, maxDelayMs } = RECORD_RETRY
+
+  const settle = async (entry: DeadLetter, owner: string, settlement: Settlement, isRetry: boolean) => {
+    const settled = await deadLetters.settle(entry.dlqId, owner, settlement)
+    if (settled !== undefined || !isRetry) return settled
+    // An earlier write may have been committed although its response was lost.
+    const current = await deadLetters.get(entry.dlqId, settlement.at)
+    return current !== undefined && isResult(current, asSettled(entry, settlement)) ? current : undefined
+  }
+
+  return async (entry, owner, settlement) => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await settle(entry, owner, settlement, attempt > 1)
+      } catch (error) {
+        const canRetry = attempt < maxAttempts && classify(error).category === 'transient'
+        if (!canRetry || closeSignal.aborted) throw error
+        await waitOrAbort(clock, Math.min(baseDelayMs * 2 ** (attempt - 1), maxDelayMs), [closeSignal])
+      }
+    }
+  }
+}
