@@ -17,6 +17,14 @@ interface PendingChange {
   known?: StoredDeadLetter | undefined
 }
 
+/** A transaction that may be sent several times, because the reply to its COMMIT was lost. */
+interface SentChanges {
+  /** Stored with each entry that the transaction changes. */
+  readonly token: string
+  /** What it returned and changed when it was last sent. */
+  last?: { readonly results: unknown[]; readonly changed: readonly string[] }
+}
+
 /** How many changes one transaction makes. */
 const MAX_BATCH = 256
 
@@ -74,26 +82,27 @@ export class DeadLetterChanges {
   }
 
   private async runBatch(changes: readonly PendingChange[]): Promise<unknown[]> {
+    const sent: SentChanges = { token: randomUUID() }
     // In the order in which a read would lock them.
     const known = changes.flatMap((each) => each.known ?? []).sort((a, b) => Number(a.seq) - Number(b.seq))
     if (known.length === changes.length) {
       try {
-        return await this.commit(changes, async () => known)
+        return await this.commit(changes, sent, async () => known)
       } catch (error) {
         if (!isConflict(error)) throw error
       }
     }
-    return this.commit(changes, (sql) => this.read(sql, changes))
+    return this.commit(changes, sent, (sql) => this.read(sql, changes))
   }
 
   private async commit(
     changes: readonly PendingChange[],
+    sent: SentChanges,
     read: (sql: SqlTransaction) => Promise<readonly StoredDeadLetter[]>,
   ): Promise<unknown[]> {
-    const token = randomUUID()
-    const done = await this.database.write(async (sql) => this.apply(sql, changes, await read(sql), token), {
-      isCommitted: async (sql, { first }) =>
-        first !== undefined && (await sql.all(this.statements.hasChange, first, token)).length > 0,
+    const done = await this.database.write(async (sql) => this.apply(sql, changes, await read(sql), sent), {
+      isCommitted: async (sql, { changed }) =>
+        changed.length > 0 && (await sql.all(this.statements.hasChange, changed, sent.token)).length > 0,
     })
     return done.results
   }
@@ -110,8 +119,10 @@ export class DeadLetterChanges {
     sql: SqlTransaction,
     changes: readonly PendingChange[],
     read: readonly StoredDeadLetter[],
-    token: string,
+    sent: SentChanges,
   ) {
+    // A server that was stopped can commit a transaction after its connection was given up. The lock of the entries waits for it.
+    if (sent.last !== undefined && read.some(({ change }) => change === sent.token)) return sent.last
     const current = new Map(read.map((stored) => [stored.entry.dlqId, stored]))
     const before = new Map(current)
     let hasRequests = false
@@ -126,8 +137,10 @@ export class DeadLetterChanges {
     })
     const changed = [...current.values()].filter((stored) => before.get(stored.entry.dlqId) !== stored)
     if (hasRequests) await this.notify(sql)
-    const done = { results, first: changed[0]?.seq }
-    return changed.length === 0 ? done : this.replace(sql, changed, before, token, done)
+    const done = { results, changed: changed.map(({ seq }) => seq) }
+    if (changed.length === 0) return done
+    sent.last = done
+    return this.replace(sql, changed, before, sent.token, done)
   }
 
   /** Replaces all entries, or none if one of them was changed meanwhile. */

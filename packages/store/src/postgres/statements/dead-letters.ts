@@ -165,8 +165,11 @@ export function deadLetterStatements(tableName: QualifyTable) {
     /** Selects entries by lists of ids and keys. */
     selectExisting: `SELECT *, replace(id::text, '-', '') AS hex, replace(key::text, '-', '') AS key
       FROM ${table} WHERE id = ANY($1::uuid[]) OR key = ANY($2::uuid[])`,
-    /** Whether a change was committed. Values: the number of an entry and the token of the change. */
-    hasChange: `SELECT 1 FROM ${table} WHERE seq = $1 AND change = $2`,
+    /**
+     * Whether a change was committed: another process may have changed some of its entries since. Values: the numbers of the
+     * entries and the token of the change.
+     */
+    hasChange: `SELECT 1 FROM ${table} WHERE seq = ANY($1::bigint[]) AND change = $2 LIMIT 1`,
     /** Entries that a change has leased. */
     selectLeasedBy: `SELECT * FROM ${table} WHERE status = 'replaying' AND change = $1 ORDER BY created_at, seq`,
     selectProcessed: `SELECT replace(id::text, '-', '') AS id FROM ${processedTable} WHERE id = ANY($1::uuid[])`,
