@@ -77,7 +77,12 @@ try {
     onMinute: printProgress,
   })
   const endedAt = Date.now()
-  const { problems, totals, details } = await run.check()
+  // The samples of the run are judged also if a process does not respond.
+  const { problems, totals, details } = await run.check().catch((error) => ({
+    problems: [`the check failed: ${error?.stack ?? error}`],
+    totals: {},
+    details: {},
+  }))
   const curves = readCurves(endedAt)
   const verdict = judge(curves, { processes: JUDGED, reference: REFERENCE, warmUpMinutes })
   const all = [...problems, ...verdict.problems]

@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { seeded } from '../../packages/runtime/test/crash/random.mjs'
 import { serveControl } from './control.mjs'
+import { ProblemCounter } from './problems.mjs'
 
 const env = process.env
 const serverUrl = String(env['SOAK_SERVER_URL'])
@@ -19,6 +20,11 @@ const TICK_MS = 20
 const READERS = 8
 const MAX_RUNNING = 500
 const RESPONSE_TIMEOUT_MS = 30_000
+/**
+ * A client must not send a request on a connection that the server is just closing, because it was idle for too long. With a
+ * timeout, an agent also honours the header `Keep-Alive` of the server.
+ */
+const IDLE_TIMEOUT_MS = 30_000
 
 /** Relative frequency of the kinds of requests. */
 const SHARES = { absolute: 0.45, tunnel: 0.15, request: 0.25, rest: 0.15 }
@@ -44,15 +50,11 @@ const counts = {
   pages: 0,
   skipped: 0,
 }
-/** Unexpected responses, the first of them. @type {string[]} */
-const problems = []
-/** @param {string} problem */
-const report = (problem) => {
-  if (problems.length < 20) problems.push(problem)
-}
+/** Unexpected errors and responses. */
+const problems = new ProblemCounter()
 
-const proxyAgent = new Agent({ keepAlive: true, maxSockets: 64 })
-const serverAgent = new Agent({ keepAlive: true, maxSockets: 64 })
+const proxyAgent = new Agent({ keepAlive: true, maxSockets: 64, timeout: IDLE_TIMEOUT_MS })
+const serverAgent = new Agent({ keepAlive: true, maxSockets: 64, timeout: IDLE_TIMEOUT_MS })
 let running = 0
 let isPaused = false
 
@@ -71,7 +73,7 @@ function callServer(path, { method = 'GET', body, headers = {} } = {}) {
           const status = response.statusCode ?? 0
           if (status >= 500 && status !== 502 && status !== 503 && status !== 504) {
             counts.serverErrors++
-            report(`${method} ${path}: ${status} ${content.slice(0, 300)}`)
+            problems.add(`${method} ${path}: ${status} ${content.slice(0, 300)}`)
           }
           resolve({ status, content })
         }, reject)
@@ -107,7 +109,7 @@ function sendAbsolute() {
     request.setTimeout(RESPONSE_TIMEOUT_MS, () => request.destroy(new Error('no response in time')))
     request.on('error', (error) => {
       counts.proxyErrors++
-      report(`request through the proxy: ${error.message}`)
+      problems.add(`request through the proxy: ${error.message}`)
       resolve(undefined)
     })
     request.end(isPost ? 'x'.repeat(500) : undefined)
@@ -145,7 +147,7 @@ function openTunnel() {
     })
     request.on('error', (error) => {
       counts.tunnelErrors++
-      report(`tunnel: ${error.message}`)
+      problems.add(`tunnel: ${error.message}`)
       resolve(undefined)
     })
     request.end()
@@ -198,7 +200,7 @@ async function makeRequest() {
     await send()
   } catch (error) {
     counts[errors]++
-    report(`${send.name}: ${/** @type {Error} */ (error).message}`)
+    problems.add(`${send.name}: ${/** @type {Error} */ (error).message}`)
   } finally {
     running--
   }
@@ -222,7 +224,7 @@ async function readEvents() {
     } catch (error) {
       if (!abort.signal.aborted) {
         counts.readerErrors++
-        report(`event stream: ${/** @type {Error} */ (error).message}`)
+        problems.add(`event stream: ${/** @type {Error} */ (error).message}`)
       }
     }
     clearTimeout(timer)
@@ -254,7 +256,7 @@ async function recordCompletions() {
         }
       }
     } catch (error) {
-      report(`completions: ${/** @type {Error} */ (error).message}`)
+      problems.add(`completions: ${/** @type {Error} */ (error).message}`)
     }
     await sleep(500)
   }
@@ -278,7 +280,7 @@ const repeat = (ms, action) =>
     if (isPaused) return
     action().catch((error) => {
       counts.restErrors++
-      report(`operator: ${error.message}`)
+      problems.add(`operator: ${error.message}`)
     })
   }, ms)
 let changes = 0
@@ -307,5 +309,5 @@ serveControl({
     isPaused = true
     while (running > 0) await sleep(50)
   },
-  '/counts': () => ({ counts, problems }),
+  '/counts': () => ({ counts, problems: problems.list() }),
 })

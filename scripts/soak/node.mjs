@@ -9,6 +9,7 @@ import { seeded } from '../../packages/runtime/test/crash/random.mjs'
 import { nodeConfig } from './configs.mjs'
 import { serveControl } from './control.mjs'
 import { saveOrder } from './orders.mjs'
+import { ProblemCounter } from './problems.mjs'
 
 const env = process.env
 const name = String(env['SOAK_NAME'])
@@ -42,7 +43,9 @@ const DECORATED = 'Prices.read'
 const decorated = { succeeded: 0, failed: 0, rejected: 0 }
 /** The codes of calls that had no attempt. */
 const REJECTIONS = ['CIRCUIT_OPEN', 'BULKHEAD_FULL', 'POOL_UNAVAILABLE', 'NETWORK_DOWN']
-const counts = { enqueued: 0, notStored: 0, replayed: 0, replayFailed: 0, reloads: 0, skipped: 0 }
+const counts = { enqueued: 0, notStored: 0, handled: 0, replayed: 0, replayFailed: 0, reloads: 0, skipped: 0 }
+/** Errors of actions that are repeated. They show why a counter differs. */
+const problems = new ProblemCounter()
 let running = 0
 let isPaused = false
 
@@ -84,9 +87,10 @@ Object.defineProperty(Prices.prototype, 'read', annotated ?? method)
 const prices = new Prices()
 
 const readShop = hf.createFetch('shop.read')
-hf.deadLetters.handle('shop.orders', (order, _entry, { signal }) =>
-  saveOrder(/** @type {Parameters<typeof saveOrder>[0]} */ (order), signal),
-)
+hf.deadLetters.handle('shop.orders', async (order, _entry, { signal }) => {
+  await saveOrder(/** @type {Parameters<typeof saveOrder>[0]} */ (order), signal)
+  counts.handled++
+})
 const work = hf.deadLetters.work({ concurrency: 4, signal: stop.signal })
 
 let orders = 0
@@ -169,7 +173,8 @@ setInterval(() => {
 }, TICK_MS)
 
 /** Repeats work while calls are made. @param {number} ms @param {() => Promise<unknown>} action */
-const repeat = (ms, action) => setInterval(() => !isPaused && void action().catch(() => {}), ms)
+const repeat = (ms, action) =>
+  setInterval(() => !isPaused && void action().catch((error) => problems.add(String(error))), ms)
 repeat(RELOAD_MS, async () => {
   counts.reloads++
   writeFileSync(file, nodeConfig({ ...settings, maxDelay: counts.reloads % 2 === 0 ? '0.2' : '0.15' }))
@@ -213,7 +218,15 @@ serveControl({
       ),
     )
     const breakers = Object.fromEntries(hf.metrics.counters().breakers)
-    return { calls, decorated, counts, counters, breakers, fleet: hf.fleet?.status() }
+    return {
+      calls,
+      decorated,
+      counts,
+      counters,
+      breakers,
+      problems: problems.list(),
+      fleet: hf.fleet?.status(),
+    }
   },
   '/close': async () => {
     stop.abort()

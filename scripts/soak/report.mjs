@@ -22,6 +22,7 @@ const TOTALS = [
   ['breakersOpened', 'openings of breakers'],
   ['deadLetters', 'dead letters added'],
   ['completedDeadLetters', 'dead letters completed by a replay'],
+  ['unrecordedReplays', 'replays that succeeded but could not be recorded, and were repeated'],
   ['reloads', 'config reloads'],
   ['proxyRequests', 'requests through the forward proxy'],
   ['tunnels', 'tunnels through the forward proxy'],

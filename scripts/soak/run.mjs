@@ -251,10 +251,10 @@ export class SoakRun {
     problems.push(...ledger.problems)
     nodes.forEach((node, i) => {
       const name = /** @type {string} */ (workers[i])
-      const { replayed, replayFailed } = node.counts
+      const { handled, replayed, replayFailed } = node.counts
       problems.push(
         ...checkCounters(name, node.calls, node.counters, {
-          'shop.orders': { succeeded: replayed, failed: replayFailed },
+          'shop.orders': { succeeded: replayed, failed: replayFailed, handled },
         }),
       )
       const failedOrders = node.calls['shop.orders']?.failed ?? 0
@@ -284,6 +284,7 @@ export class SoakRun {
         reloads: nodes.reduce((sum, { counts }) => sum + counts.reloads, 0),
         deadLetters: ledger.added,
         completedDeadLetters: ledger.completed,
+        unrecordedReplays: nodes.reduce((sum, { counts }) => sum + counts.handled - counts.replayed, 0),
         ...clients.counts,
       },
       details: { nodes: Object.fromEntries(nodes.map((node, i) => [workers[i], node])), clients },
