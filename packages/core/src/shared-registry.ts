@@ -14,3 +14,18 @@ export function sharedByAllCopies<T>(name: string, create: () => T): T {
   }
   return created
 }
+
+/**
+ * Implements `instanceof` of a class whose prototype has `mark`, a version number: true for instances of this and every other copy of
+ * the class with the same version. A subclass recognises its own instances only.
+ */
+export function isInstanceOfAnyCopy(
+  type: { readonly prototype: object },
+  mark: string,
+  value: unknown,
+): boolean {
+  const { prototype } = type
+  return Object.hasOwn(prototype, mark)
+    ? (Object(value) as Record<string, unknown>)[mark] === (prototype as Record<string, unknown>)[mark]
+    : Object.prototype.isPrototypeOf.call(prototype, value as object)
+}

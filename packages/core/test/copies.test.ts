@@ -1,12 +1,18 @@
 import { beforeAll, expect, test, vi } from 'vitest'
+import * as decorators from '../src/decorators/index.js'
+import { StatusError } from '../src/http/index.js'
 import * as first from '../src/index.js'
 
 /** The package as a second installation or its CommonJS form loads it: all modules are evaluated again. */
 let second: typeof first
+let secondHttp: typeof import('../src/http/index.js')
+let secondDecorators: typeof decorators
 
 beforeAll(async () => {
   vi.resetModules()
   second = await import('../src/index.js')
+  secondHttp = await import('../src/http/index.js')
+  secondDecorators = await import('../src/decorators/index.js')
 })
 
 const failTwice = (copy: typeof first) =>
@@ -78,4 +84,43 @@ test('stopRetrying of one copy ends the call of a guard of another', async () =>
   })
   await expect(call).rejects.toThrow('closed')
   expect(calls).toBe(1)
+})
+
+test('instanceof recognises budgets and pools of another copy', () => {
+  const pool = { id: 'pool', members: [{ id: 'a', value: 1 }] }
+  expect(new second.RetryBudget()).toBeInstanceOf(first.RetryBudget)
+  expect(new second.Pool(pool)).toBeInstanceOf(first.Pool)
+  for (const other of [new second.RetryBudget(), undefined, null, 1, {}])
+    expect(other).not.toBeInstanceOf(first.Pool)
+  class OwnPool extends first.Pool<number> {}
+  expect(new OwnPool(pool)).toBeInstanceOf(OwnPool)
+  expect(new first.Pool(pool)).not.toBeInstanceOf(OwnPool)
+})
+
+test('instanceof recognises a StatusError of another copy', async () => {
+  const answer = async () => new Response(null, { status: 503 })
+  const fetch = secondHttp.createFetch({ fetch: answer, retry: false, throwOnStatus: true })
+  const error = await fetch('https://api.example').catch((thrown: unknown) => thrown)
+  expect(error).toBeInstanceOf(StatusError)
+  expect(new Error('stopped')).not.toBeInstanceOf(StatusError)
+})
+
+test('configureDecorators and currentAttempt apply to the decorated methods of every copy', async () => {
+  class Orders {
+    calls: unknown[] = []
+
+    @secondDecorators.Retry({ jitter: 0 })
+    async load(): Promise<string> {
+      this.calls.push(decorators.currentAttempt()?.number)
+      throw new Error('down')
+    }
+  }
+  const orders = new Orders()
+  decorators.configureDecorators({ overrides: { 'Retry/maxRetries': 1 } })
+  await expect(orders.load()).rejects.toThrow('down')
+  expect(orders.calls).toEqual([1, 2])
+  secondDecorators.configureDecorators({ enabled: false })
+  await expect(orders.load()).rejects.toThrow('down')
+  expect(orders.calls).toEqual([1, 2, undefined])
+  decorators.configureDecorators()
 })

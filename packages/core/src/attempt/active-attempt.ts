@@ -1,6 +1,13 @@
+import { sharedByAllCopies } from '../shared-registry.js'
 import type { Attempt } from './attempt.js'
 
-let activeAttempt: Attempt | undefined
+/** The current attempt of all copies of this package. The number at the end grows with each change of the object. */
+const active = /* @__PURE__ */ sharedByAllCopies(
+  'active-attempt.1',
+  (): { attempt: Attempt | undefined } => ({
+    attempt: undefined,
+  }),
+)
 
 /** Calls a method with `attempt` as the current attempt. */
 export function callInAttempt(
@@ -9,12 +16,12 @@ export function callInAttempt(
   self: unknown,
   args: unknown[],
 ): unknown {
-  const previousAttempt = activeAttempt
-  activeAttempt = attempt
+  const previousAttempt = active.attempt
+  active.attempt = attempt
   try {
     return fn.apply(self as never, args as never[])
   } finally {
-    activeAttempt = previousAttempt
+    active.attempt = previousAttempt
   }
 }
 
@@ -43,5 +50,5 @@ export function callInAttempt(
  * ```
  */
 export function currentAttempt(): Attempt | undefined {
-  return activeAttempt
+  return active.attempt
 }

@@ -1,6 +1,7 @@
 import { createCheapError, type HoldfastError } from '../errors.js'
 import { makeInspectable } from '../inspect.js'
 import { Listeners } from '../listeners.js'
+import { isInstanceOfAnyCopy } from '../shared-registry.js'
 import type { BreakerCoordinator, RemoteBreakerState } from './coordinator.js'
 import {
   BREAKER_DEFAULTS,
@@ -85,9 +86,7 @@ export class CircuitBreaker {
 
   /** Makes `instanceof` true for breakers of another copy of the package, such as its CommonJS form. */
   static [Symbol.hasInstance](value: unknown): boolean {
-    if (!Object.hasOwn(this.prototype, 'breakerVersion'))
-      return Object.prototype.isPrototypeOf.call(this.prototype, value as object)
-    return (value as Partial<CircuitBreaker> | null | undefined)?.breakerVersion === BREAKER_VERSION
+    return isInstanceOfAnyCopy(this, 'breakerVersion', value)
   }
 
   constructor(options?: CircuitBreakerOptions)

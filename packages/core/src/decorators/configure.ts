@@ -10,6 +10,7 @@ import {
   parseOptions,
   throwIfInvalid,
 } from '../options.js'
+import { sharedByAllCopies } from '../shared-registry.js'
 import { type Overrides, type OverrideTable, parseOverrides } from './overrides.js'
 
 /** The names of a decorated method and its class. */
@@ -67,11 +68,20 @@ const DECORATOR_SPEC = {
   overrides: [{}, ofType('object')],
 } satisfies OptionSpecOf<DecoratorOptions>
 
-let activeConfig: DecoratorConfig = { enabled: true, overrides: {} }
-let unsubscribe: (() => void) | undefined
+/** The configuration of the decorated methods of all copies of this package in the process. */
+interface DecoratorState {
+  config: DecoratorConfig
+  unsubscribe: (() => void) | undefined
+}
+
+/** The number at the end grows with each change of the state. */
+const state = sharedByAllCopies<DecoratorState>('decorators.1', () => ({
+  config: { enabled: true, overrides: {} },
+  unsubscribe: undefined,
+}))
 
 /** The active configuration. */
-export const currentConfig = (): DecoratorConfig => activeConfig
+export const currentConfig = (): DecoratorConfig => state.config
 
 /**
  * Configures all decorated methods, including existing ones: clock and random numbers, a runtime, overrides by class and
@@ -112,11 +122,11 @@ export function configureDecorators(options: DecoratorOptions = {}): void {
   )
   parseOverrides({ ...rest.runtime?.overrides?.(), ...overrides }, problems)
   throwIfInvalid('the configuration of decorators', problems)
-  unsubscribe?.()
-  activeConfig = Object.freeze({ ...rest, enabled: rest.enabled !== false, overrides })
+  state.unsubscribe?.()
+  state.config = Object.freeze({ ...rest, enabled: rest.enabled !== false, overrides })
   // A new object makes every method create its policy again.
-  unsubscribe = rest.runtime?.follow?.(() => {
-    activeConfig = Object.freeze({ ...activeConfig })
+  state.unsubscribe = rest.runtime?.follow?.(() => {
+    state.config = Object.freeze({ ...state.config })
   })
 }
 

@@ -5,6 +5,7 @@ import { HoldfastError } from '../errors.js'
 import { makeInspectable } from '../inspect.js'
 import { Listeners } from '../listeners.js'
 import { formatValue, type OptionProblem, throwIfInvalid } from '../options.js'
+import { isInstanceOfAnyCopy } from '../shared-registry.js'
 import { Availability, type MemberStatus } from './availability.js'
 import type { PoolCoordinator } from './coordinator.js'
 import { createNetworkDownError, createPoolUnavailableError } from './errors.js'
@@ -28,6 +29,9 @@ import { createStrategy } from './strategies/index.js'
 import type { SelectionStrategy } from './strategies/strategy.js'
 
 const NO_SLOTS: readonly number[] = []
+
+/** Grows with each change of the methods that a guard calls. */
+const POOL_VERSION = 1
 
 /**
  * Interchangeable members, one of which is selected for each attempt: in turn, at random, by score, by session and so on.
@@ -62,6 +66,16 @@ export class Pool<T = unknown> implements MemberPool<T> {
   private readonly recorder: OutcomeRecorder<T>
   private readonly listeners = new Listeners<PoolEvent>('a pool')
   private readonly isTaken = (id: string): boolean => this.slotTable.slotOf(id) !== undefined
+
+  /** @internal The version of the methods that a guard calls, which can be that of another copy of this package. */
+  get poolVersion(): number {
+    return POOL_VERSION
+  }
+
+  /** Makes `instanceof` true for pools of another copy of the package, such as its CommonJS form. */
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return isInstanceOfAnyCopy(this, 'poolVersion', value)
+  }
 
   /** @throws INVALID_OPTIONS that lists all problems of the options and the members */
   constructor(options: PoolOptions<T>) {

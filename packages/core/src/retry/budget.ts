@@ -14,6 +14,7 @@ import {
   throwIfInvalid,
 } from '../options.js'
 import { reportOnce } from '../report.js'
+import { isInstanceOfAnyCopy } from '../shared-registry.js'
 
 /** Limits retries in proportion to calls. */
 export interface RetryBudgetOptions {
@@ -38,6 +39,9 @@ const BUDGET_SPEC = {
 export const BUDGET_DEFAULTS = defaultsOf(BUDGET_SPEC) as Filled<RetryBudgetOptions> & {
   readonly window: number
 }
+
+/** Grows with each change of the methods that a guard calls. */
+const BUDGET_VERSION = 1
 
 /** The window is divided into this many buckets; the oldest bucket is cleared as a whole. */
 const BUCKET_COUNT = 100
@@ -64,6 +68,16 @@ export class RetryBudget {
   private readonly retries = new Float64Array(BUCKET_COUNT)
   /** The number of the latest bucket, which grows with time. */
   private currentBucket = Number.NEGATIVE_INFINITY
+
+  /** @internal The version of the methods that a guard calls, which can be that of another copy of this package. */
+  get budgetVersion(): number {
+    return BUDGET_VERSION
+  }
+
+  /** Makes `instanceof` true for budgets of another copy of the package, such as its CommonJS form. */
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return isInstanceOfAnyCopy(this, 'budgetVersion', value)
+  }
 
   constructor(options: RetryBudgetOptions = {}) {
     const problems: OptionProblem[] = []
@@ -152,7 +166,7 @@ export function withdrawRetry(budget: RetryBudget): boolean {
 /** Returns a retry that was withdrawn `age` milliseconds ago and not made. A user's budget that throws is reported once. */
 export function returnRetry(budget: RetryBudget, age: number): void {
   try {
-    budget.refund(age)
+    budget.refund?.(age) // a user's budget can have only `deposit` and `withdraw`
   } catch (error) {
     reportOnce('the retry budget', budget, error)
   }

@@ -47,3 +47,11 @@ it('runs a call although its budget throws at the first attempt, and keeps no bu
   expect(await Promise.all([api.run(() => 1), api.run(() => 2)])).toEqual([1, 2])
   expect(await api.run(() => 3)).toBe(3)
 })
+
+it('does not report a budget that has only deposit and withdraw when beforeRetry throws', async () => {
+  const budget = { deposit() {}, withdraw: () => true } as unknown as RetryBudget
+  const beforeRetry = () => Promise.reject(new Error('no token'))
+  const api = guard({ budget, retry: { backoffType: 'immediate', beforeRetry } })
+  await expect(api.run(() => Promise.reject(new Error('unavailable')))).rejects.toThrow('no token')
+  expect(console.error).not.toHaveBeenCalled()
+})
