@@ -19,7 +19,7 @@ export interface FetchInit extends Omit<RequestInit, 'body'> {
   retry?: FetchRetryOptions | false | undefined
   /**
    * Overrides timeouts for this request; one that is absent keeps its value, Infinity removes it. False: no timeouts. A value
-   * that is not an object or false is passed to the fetch function.
+   * that is not an object, false included, is passed to the fetch function, which can have a `timeout` of its own.
    */
   timeout?: TimeoutOptions | false | undefined
   /** Additional context for events, the fallback, the breaker's key and the pool, such as `{ session, region }`. */

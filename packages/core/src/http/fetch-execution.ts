@@ -299,8 +299,9 @@ function toRequestInit(fetchInit: FetchInit): RequestInit {
   )
     return fetchInit as RequestInit
   const { context: _, retry: __, timeout, body, ...rest } = fetchInit
-  // A fetch function can have a `timeout` of its own, which is not an object.
-  const init = timeout === undefined || hasTimeout(fetchInit) ? rest : { ...rest, timeout }
+  // A fetch function can have a `timeout` of its own, which is not an object. False applies to both.
+  const isOwnOption = timeout === undefined || Object(timeout) === timeout
+  const init = isOwnOption ? rest : { ...rest, timeout }
   return typeof body === 'function' || body === undefined ? init : { ...init, body }
 }
 

@@ -142,7 +142,9 @@ describe('the timeout of one request', () => {
     })
     await fetch('http://api.example/', { timeout: { total: 5000 } })
     await fetch('http://api.example/', { timeout: 5000 } as never)
-    expect(inits).toEqual([undefined, 5000])
+    await fetch('http://api.example/', { timeout: false })
+    await fetch('http://api.example/', { timeout: null } as never)
+    expect(inits).toEqual([undefined, 5000, false, null])
   })
 
   it('is rejected where it is invalid', async () => {
