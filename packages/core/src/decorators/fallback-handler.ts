@@ -1,6 +1,7 @@
 import { classify, compileMatchers } from '../classify/index.js'
 import { HoldfastError } from '../errors.js'
 import { withCause } from '../fallback/fallback.js'
+import { unwrapStopRetrying } from '../retry/stop-retrying.js'
 import type { FallbackSettings } from './settings/fallback.js'
 
 /** Handles a failed call: returns a value in its place, or throws. */
@@ -36,7 +37,7 @@ export function createFallback(
     try {
       return await callFallback(error, self, args, attempt)
     } catch (thrown) {
-      throw withCause(thrown, error)
+      throw withCause(unwrapStopRetrying(thrown), error)
     }
   }
 }

@@ -1,5 +1,6 @@
 import { callInAttempt } from '../attempt/active-attempt.js'
 import { createProblem, formatValue, optionProblem, throwIfInvalid } from '../options.js'
+import { throwUnwrapped } from '../retry/stop-retrying.js'
 import { currentConfig } from './configure.js'
 import { copyMetadata } from './copy-metadata.js'
 import { formatMethodName, isSameMethod, type MethodLocation, ownerOf } from './method-location.js'
@@ -7,6 +8,16 @@ import { createMethodPolicy, type MethodPolicy } from './method-policy.js'
 import type { DecoratorName, DecoratorSettings } from './settings/table.js'
 
 type MethodFunction = (this: unknown, ...args: unknown[]) => unknown
+
+/** Calls a method without any strategy. An error of `stopRetrying` is unwrapped, as in a guard with `enabled: false`. */
+function callDirectly(fn: MethodFunction, self: unknown, args: unknown[]): unknown {
+  try {
+    const result = fn.apply(self, args)
+    return result instanceof Promise ? result.catch(throwUnwrapped) : result
+  } catch (error) {
+    return throwUnwrapped(error)
+  }
+}
 
 const decoratedMethods = new WeakMap<object, MethodDecoration>()
 
@@ -82,7 +93,7 @@ export class MethodDecoration {
 
   private call(self: unknown, args: unknown[]): unknown {
     const { fn } = this
-    if (!currentConfig().enabled) return fn.apply(self, args)
+    if (!currentConfig().enabled) return callDirectly(fn, self, args)
     let policy: MethodPolicy
     try {
       policy = this.currentPolicy(self)

@@ -1,5 +1,6 @@
 import { offAbort, onAbort } from '../abort.js'
 import type { Deferred } from '../deferred.js'
+import { unwrapStopRetrying } from '../retry/stop-retrying.js'
 import { transferSession } from '../session/session.js'
 
 /** The information that a fallback gets in addition to the error. */
@@ -32,7 +33,8 @@ export function runFallback<T>(
   if (signal !== undefined) onAbort(signal, listener)
   const value = (async () => (await fallback(error, info)) as T)()
   value
-    .then(deferred.resolve, (thrown: unknown) => {
+    .then(deferred.resolve, (rejection: unknown) => {
+      const thrown = unwrapStopRetrying(rejection)
       transferSession(error, thrown)
       deferred.reject(withCause(thrown, error))
     })

@@ -16,7 +16,7 @@ import { FirstAttempt, type FirstAttemptTracker } from '../execution/first-attem
 import { makeInspectable } from '../inspect.js'
 import { Listeners } from '../listeners.js'
 import { reportOnce } from '../report.js'
-import { unwrapStopRetrying } from '../retry/stop-retrying.js'
+import { throwUnwrapped } from '../retry/stop-retrying.js'
 import { sessionSequence } from '../session/session.js'
 import { DeadlineQueue } from '../timeout/deadline-queue.js'
 import type { GuardEvent } from './events.js'
@@ -315,10 +315,6 @@ function callFunction<T>(
     returned = Promise.reject(error)
   }
   return (returned instanceof Promise ? returned : Promise.resolve(returned)) as Promise<T>
-}
-
-const throwUnwrapped = (error: unknown): never => {
-  throw unwrapStopRetrying(error)
 }
 
 const argumentsOf = (count: number, a: unknown, b: unknown, c: unknown): unknown[] | undefined =>

@@ -45,3 +45,8 @@ export function unwrapStopRetrying(error: unknown): unknown {
   while (isStopRetrying(unwrapped)) unwrapped = unwrapped.cause
   return unwrapped
 }
+
+/** Rethrows an error, or the one that was passed to {@link stopRetrying}. */
+export const throwUnwrapped = (error: unknown): never => {
+  throw unwrapStopRetrying(error)
+}
