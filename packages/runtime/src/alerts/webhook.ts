@@ -25,6 +25,8 @@ export class Webhook {
   }
 
   async send({ webhook, secret }: AlertOptions, body: string, signal: AbortSignal): Promise<void> {
+    // The error of the URL class contains the URL on some platforms.
+    if (!URL.canParse(webhook ?? '')) throw new Error('expected a URL, got text that is not one')
     const url = new URL(webhook ?? '')
     const headers = new Headers({ 'content-type': 'application/json', 'user-agent': 'holdfast' })
     if (secret !== undefined)
