@@ -53,6 +53,20 @@ const EMPTY_MEANS_ABSENT: ReadonlySet<string> = new Set(['correlationId', 'itemI
 export const isAbsent = (name: string, value: unknown): boolean =>
   value === undefined || (value === '' && EMPTY_MEANS_ABSENT.has(name))
 
+/**
+ * Merges `retry` or `timeout` of a call over that of a guard or fetch, field by field: an undefined field keeps its default, and
+ * `false` replaces all of them. A value that is not an object is returned unchanged, because it is rejected later.
+ */
+export function mergeFields<T extends object>(
+  defaults: T | false | undefined,
+  options: T | false | undefined,
+): T | false | undefined {
+  if (options === undefined) return defaults
+  if (!defaults || Object(options) !== options) return options
+  const given = Object.entries(options).filter(([, value]) => value !== undefined)
+  return { ...defaults, ...Object.fromEntries(given) }
+}
+
 /** Checks the options of a call and removes absent ones. @throws INVALID_OPTIONS */
 export function parseCallOptions(
   options: CallOptions<unknown> | undefined,
@@ -70,7 +84,7 @@ export function parseCallOptions(
  * Whether options can be used unchanged. This check runs for every call and takes a tenth of the time of `checkOptions`.
  */
 function isValid(options: unknown): boolean {
-  if (typeof options !== 'object' || options === null) return false
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) return false
   for (const name in options) {
     const value = options[name as never] as unknown
     if (!Object.hasOwn(CALL_CHECKS, name)) return false

@@ -1,7 +1,7 @@
 import type { Attempt, CircuitBreaker, Executed, Guard, GuardEvent, RunOptions } from 'holdfast'
 import { formatInstance, INSPECT, type Inspect } from 'holdfast/internal'
 import type { CallOptions, Run } from './api-types.js'
-import { checkFunction, isAbsent } from './call-options.js'
+import { checkFunction, isAbsent, mergeFields } from './call-options.js'
 import { withSession } from './session-call.js'
 
 /** The parts of a guard that follows the configuration. */
@@ -54,14 +54,19 @@ export class ConfiguredGuard implements Guard {
     }
   }
 
-  /** The options of the guard, replaced by those of the call. */
+  /** The options of the guard, replaced by those of the call; `retry` and `timeout` field by field. */
   private mergeOptions(options: RunOptions | undefined): CallOptions | undefined {
     // The type of the guard includes the result type of the fallback.
     const defaults = this.options as CallOptions | undefined
     if (options === undefined || defaults === undefined || Object(options) !== options)
       return options === undefined ? defaults : (options as CallOptions)
     const overrides = Object.entries(options).filter(([name, value]) => !isAbsent(name, value))
-    return { ...defaults, ...Object.fromEntries(overrides) }
+    return {
+      ...defaults,
+      ...Object.fromEntries(overrides),
+      retry: mergeFields(defaults.retry, options.retry),
+      timeout: mergeFields(defaults.timeout, options.timeout),
+    }
   }
 
   on(listener: (event: GuardEvent) => void): () => void {

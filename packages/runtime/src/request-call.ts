@@ -1,10 +1,13 @@
-import type { HostedCall } from 'holdfast/internal'
+import type { Classification } from 'holdfast'
+import type { CompiledRetryPolicy, HostedCall } from 'holdfast/internal'
 import type { CallOptions } from './api-types.js'
 
 /** Creates the dead letter of a request that failed. */
 export interface DeadLetterSource {
   readonly itemId: string
   readonly idempotencyKey: string | undefined
+  /** Whether the request is stored after this error, which the policy classifies so. */
+  shouldStore(error: unknown, known: Classification | undefined, policy: CompiledRetryPolicy): boolean
   createPayload(): Promise<unknown>
 }
 

@@ -12,12 +12,15 @@ export class DeadLetterCapture implements CallObserver {
     this.deadLetters = deadLetters
   }
 
-  beforeRejection(call: FailingCall, { stopped, result }: CallEnd): Promise<unknown> | undefined {
+  beforeRejection(call: FailingCall, end: CallEnd): Promise<unknown> | undefined {
+    const { stopped, result, failure } = end
+    const { policy } = call.effectivePolicy
     const { payload, createPayload, itemId, idempotencyKey }: Partial<FailedCall> =
       call.deadLetter ?? call.options ?? {}
     const { deadLetter, shadow, id: policyId } = call.effectivePolicy.record
     if ((payload === undefined && createPayload === undefined) || !deadLetter || shadow) return undefined
     if (stopped === 'aborted' || stopped === 'unwanted_value') return undefined
+    if (call.deadLetter?.shouldStore(result, failure?.classification, policy) === false) return undefined
     const { kind, sessionId, correlationId } = call.draft
     const stored = this.deadLetters().capture({
       operation: call.operation.name,

@@ -1,5 +1,11 @@
 import type { Executed, GuardEvent } from 'holdfast'
-import { createHostedFetch, type FetchInit, type FetchInput, type ResilientFetch } from 'holdfast/http'
+import {
+  createHostedFetch,
+  type FetchInit,
+  type FetchInput,
+  type ResilientFetch,
+  StatusError,
+} from 'holdfast/http'
 import {
   type HostedCall,
   type HostedOperation,
@@ -9,6 +15,7 @@ import {
 } from 'holdfast/internal'
 import { createHostedInterceptor, type ResilienceInterceptor } from 'holdfast/undici'
 import type { CallOptions, Run } from '../api-types.js'
+import { mergeFields } from '../call-options.js'
 import type { ReplayFunction } from '../dead-letters/handlers.js'
 import type { CompiledOperation } from '../execution/compiled-operation.js'
 import { type DeadLetterSource, withRequest } from '../request-call.js'
@@ -46,14 +53,15 @@ export class RequestService {
     checkFetchOptions(options)
     const { parts } = this
     const { fetch, throwOnStatus = false, fallback, deadLetter = false, headers, ...request } = options
-    const hostedFetch = createHostedFetch(this.createHost(operation, callOptionsOf(request), deadLetter), {
+    const storage = deadLetter ? { throwOnStatus } : undefined
+    const hostedFetch = createHostedFetch(this.createHost(operation, callOptionsOf(request), storage), {
       fetch,
       throwOnStatus,
       fallback,
     })
     if (deadLetter) {
       const sendAgain = (entry: CallOptions, input: FetchInput, init: FetchInit) => {
-        const host = this.createHost(operation, { ...callOptionsOf(request), ...entry }, false)
+        const host = this.createHost(operation, { ...callOptionsOf(request), ...entry })
         const send = createHostedFetch(host, { fetch, throwOnStatus: true, fallback: undefined })
         return send(input, withDefaults(init, request))
       }
@@ -67,14 +75,18 @@ export class RequestService {
 
   createInterceptor(operation: string, options: RequestOptions = {}): ResilienceInterceptor {
     checkInterceptorOptions(options)
-    const host = this.createHost(operation, callOptionsOf(options), false)
+    const host = this.createHost(operation, callOptionsOf(options))
     return Object.assign(createHostedInterceptor(host, options.retry), {
       on: (listener: (event: GuardEvent) => void) => this.parts.on(options.name ?? operation, listener),
     })
   }
 
-  /** The host of the requests of one fetch or interceptor. */
-  private createHost(operation: string, options: CallOptions, shouldStore: boolean): RequestHost {
+  /** The host of the requests of one fetch or interceptor. Requests that fail are stored where `storage` is given. */
+  private createHost(
+    operation: string,
+    options: CallOptions,
+    storage?: { readonly throwOnStatus: boolean },
+  ): RequestHost {
     const { parts } = this
     const optionsOf = (call: HostedCall<unknown>, deadLetter?: DeadLetterSource): CallOptions<unknown> => {
       const { guard, toRequestPolicy, context, signal, retry, timeout, fallback } = call
@@ -83,7 +95,7 @@ export class RequestService {
         context: context as Record<string, unknown>,
         signal,
         retry: retry as CallOptions['retry'],
-        timeout: mergeOptions(options.timeout, timeout),
+        timeout: mergeFields(options.timeout, timeout),
         fallback,
       }
       return withRequest(callOptions, { guard, toRequestPolicy, deadLetter })
@@ -92,7 +104,7 @@ export class RequestService {
       operation: () => this.hostedOperationOf(parts.operationFor(operation, options)),
       run: <T>(call: HostedCall<T>) => parts.run(operation, call.fn as never, optionsOf(call)) as Promise<T>,
       execute: <T>(call: HostedCall<T>, request: HostedRequest) => {
-        const deadLetter = shouldStore ? this.deadLetterOf(request, call.context) : undefined
+        const deadLetter = storage && this.deadLetterOf(request, call.context, storage.throwOnStatus)
         const callOptions = withSession(optionsOf(call, deadLetter))
         return parts.run(operation, call.fn as never, callOptions) as Promise<unknown> as Promise<Executed<T>>
       },
@@ -118,12 +130,22 @@ export class RequestService {
   }
 
   /** The dead letter of a request that can arrive twice with the same effect as once; undefined for all others. */
-  private deadLetterOf(request: HostedRequest, context: object): DeadLetterSource | undefined {
+  private deadLetterOf(
+    request: HostedRequest,
+    context: object,
+    throwOnStatus: boolean,
+  ): DeadLetterSource | undefined {
     const idempotencyKey = new Headers(request.headers).get(IDEMPOTENCY_KEY_HEADER) ?? undefined
     if (idempotencyKey === undefined && !isIdempotentMethod(request.method)) return undefined
     return {
       itemId: `${request.method} ${(context as { url?: string }).url}`,
       idempotencyKey,
+      // A response that is returned is a failure only if its status is one that is retried.
+      shouldStore: (error, known, { matchesRetryOn }) =>
+        throwOnStatus ||
+        !(error instanceof StatusError) ||
+        known === undefined ||
+        (matchesRetryOn?.(error, known) ?? known.category === 'transient'),
       createPayload: () => createStoredRequest(request, (value) => this.parts.redact(value)),
     }
   }
@@ -138,20 +160,9 @@ const callOptionsOf = ({ service, pool, policy, timeout, name }: RequestOptions)
   name,
 })
 
-/** Merges options field by field; an undefined field keeps its default, and `false` replaces all of them. */
-function mergeOptions<T extends object>(
-  defaults: T | false | undefined,
-  options: T | false | undefined,
-): T | false | undefined {
-  if (options === undefined) return defaults
-  if (!defaults || !options) return options
-  const given = Object.entries(options).filter(([, value]) => value !== undefined)
-  return { ...defaults, ...Object.fromEntries(given) }
-}
-
 /** Adds the options of a fetch to those of one request. */
 function withDefaults(init: FetchInit = {}, { context, retry }: RuntimeFetchOptions): FetchInit {
   if (context === undefined && retry === undefined) return init
   const merged = { ...init, context: { ...context, ...init.context } }
-  return retry === undefined ? merged : { ...merged, retry: mergeOptions(retry, init.retry) }
+  return retry === undefined ? merged : { ...merged, retry: mergeFields(retry, init.retry) }
 }

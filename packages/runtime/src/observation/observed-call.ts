@@ -1,5 +1,6 @@
 import type { ErrorSummary, RetryPolicy } from '@holdfast/records'
 import type { AttemptRecord, Classification, Member, StopReason } from 'holdfast'
+import type { CompiledRetryPolicy } from 'holdfast/internal'
 import type { CallOptions } from '../api-types.js'
 import type { DeadLetterSource } from '../request-call.js'
 
@@ -89,7 +90,7 @@ export interface ObservedCall extends ListedCall {
   /** Creates the dead letter of a request that fails; a call of another kind has its payload in its options. */
   readonly deadLetter?: DeadLetterSource | undefined
   /** The policy that applies now. */
-  readonly effectivePolicy: { readonly record: RetryPolicy }
+  readonly effectivePolicy: { readonly record: RetryPolicy; readonly policy: CompiledRetryPolicy }
   readonly maxAttempts: number
   /** The number of the last attempt. */
   readonly number: number

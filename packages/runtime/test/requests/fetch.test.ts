@@ -340,12 +340,27 @@ describe('hf.createFetch with deadLetter', () => {
     ])
   })
 
-  it('stores nothing for a success, a permanent status or an abort', async () => {
+  it('stores a status that its policy retries, and with throwOnStatus every status', async () => {
+    const policies = { api: { maxAttempts: 1, retryStatusCodes: [501, 503] } }
+    const { hf } = await start({ ...CONFIG, policies })
+    const { fetch } = answering(500, 501, 503, 401)
+    const request = hf.createFetch('api', { fetch, deadLetter: true })
+    for (const _ of [500, 501, 503]) await request(URL_OF_ORDER)
+    const statuses = async () =>
+      (await deadLettersOf(hf)).map(({ errorDetails }) => errorDetails.errorMessage.match(/\d+$/)?.[0]).sort()
+    expect(await statuses()).toEqual(['501', '503'])
+    const throwing = hf.createFetch('api', { fetch, deadLetter: true, throwOnStatus: true })
+    await expect(throwing(URL_OF_ORDER)).rejects.toMatchObject({ status: 401 })
+    expect(await statuses()).toEqual(['401', '501', '503'])
+  })
+
+  it('stores nothing for a success, a permanent or critical status or an abort', async () => {
     const { hf } = await start(CONFIG)
     const request = hf.createFetch('api', {
-      fetch: answering(200, 404, () => new Promise(() => {})).fetch,
+      fetch: answering(200, 404, 401, () => new Promise(() => {})).fetch,
       deadLetter: true,
     })
+    await request(URL_OF_ORDER)
     await request(URL_OF_ORDER)
     await request(URL_OF_ORDER)
     const controller = new AbortController()
