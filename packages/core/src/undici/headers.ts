@@ -16,13 +16,17 @@ export function parseRawHeaders(raw: unknown): DispatchHeaders {
   return headers
 }
 
-/** Converts headers to a flat list, for a legacy handler when the dispatcher does not provide the raw headers. */
-export function toRawHeaders(headers: DispatchHeaders): Uint8Array[] {
-  const encoder = new TextEncoder()
-  return Object.entries(headers).flatMap(([name, value]) =>
-    [value ?? []].flat().flatMap((item) => [encoder.encode(name), encoder.encode(item)]),
-  )
+/** A Buffer where there is one, because legacy handlers such as that of fetch call its `toString('latin1')`. */
+function encodeText(text: string): Uint8Array {
+  const { Buffer } = globalThis as { Buffer?: { from(text: string): Uint8Array } }
+  return Buffer === undefined ? new TextEncoder().encode(text) : Buffer.from(text)
 }
+
+/** Converts headers to a flat list, for a legacy handler when the dispatcher does not provide the raw headers. */
+export const toRawHeaders = (headers: DispatchHeaders): Uint8Array[] =>
+  Object.entries(headers).flatMap(([name, value]) =>
+    [value ?? []].flat().flatMap((item) => [encodeText(name), encodeText(item)]),
+  )
 
 /** The names and values of the headers of a request: an object, a flat list, or an iterable of pairs. */
 function headerPairs(headers: unknown): [string, unknown][] {

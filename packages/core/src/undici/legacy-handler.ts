@@ -6,9 +6,14 @@ import type {
 } from './dispatch.js'
 import { toRawHeaders } from './headers.js'
 
-/** Converts a handler of either undici interface to the current one. */
+/**
+ * Converts a handler of either undici interface to the current one. A handler with both interfaces wraps a legacy one, such as that
+ * of fetch, and is called by the legacy one: the wrapper of undici 7.16, which Node.js 24 contains, joins headers that have the
+ * same name, cookies included.
+ */
 export function toDispatchHandler(handler: DispatchHandler & LegacyDispatchHandler): DispatchHandler {
-  return typeof handler.onRequestStart === 'function' ? handler : new LegacyHandlerAdapter(handler)
+  const isLegacy = typeof handler.onHeaders === 'function' || typeof handler.onRequestStart !== 'function'
+  return isLegacy ? new LegacyHandlerAdapter(handler) : handler
 }
 
 class LegacyHandlerAdapter implements DispatchHandler {
