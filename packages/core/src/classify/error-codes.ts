@@ -19,7 +19,7 @@ const CODE_PATTERNS: readonly (readonly [Classification, RegExp])[] = [
   [TIMEOUT, /^(http:408|sql:57014|grpc:DEADL.*)$|TIMED?OUT$|_timeout$|Timeout(Error|Exception)?$/],
   [
     NETWORK,
-    /^(sql:08.*|E(CONN.*|PIPE|PROTO|NOTFOUND|NOTCONN|ADDRNOTAVAIL|SHUTDOWN|SERVFAIL|SOCKET|(AI_|HOST|NET).*)|HPE_.*|UND_ERR_SOCKET|HTTPParserError|ERR_(NETWORK|SOCKET_CLOSED|STREAM_PREM.*|HTTP2_(STREAM_(ERROR|CANCEL)|SESSION_ERROR|GOAWAY.*))|PROTOCOL_CONN.*)$|(Connection|Network|Socket)(Error|Exception|Refused|Closed)$/,
+    /^(sql:08.*|E(CONN.*|PIPE|PROTO|NOTFOUND|NOTCONN|ADDRNOTAVAIL|SHUTDOWN|SERVFAIL|SOCKET|(AI_|HOST|NET).*)|HPE_.*|Malformed_HTTP.*|UND_ERR_SOCKET|HTTPParserError|ERR_(NETWORK|SOCKET_CLOSED|STREAM_PREM.*|HTTP2_(STREAM_(ERROR|CANCEL)|SESSION_ERROR|GOAWAY.*))|PROTOCOL_CONN.*)$|(Connection|Network|Socket)(Error|Exception|Refused|Closed)$/,
   ],
   [
     CANCELLED,

@@ -24,11 +24,11 @@ export function byName(error: ErrorLike): Classification | undefined {
 }
 
 const NETWORK_MESSAGE_PATTERN =
-  /^(fetch failed|Failed to fetch|NetworkError|Load failed|[Nn]etwork (request|conn|error)|The (Internet|network) conn|error sending request|terminated|Connection terminated|timeout e|Query read timeout|Client (has encountered|was closed))/
+  /^(fetch failed|Failed to fetch|NetworkError|Load failed|[Nn]etwork (request|conn|error)|The (Internet|network) conn|error (sending request|reading a body)|terminated|Connection (terminated|reset|refused|aborted)|Broken pipe|An existing conn|timeout e|Query read timeout|Client (has encountered|was closed))/
 
 /**
- * Classifies an error by its message, where no other property does: a browser's `fetch` fails with a bare TypeError, and `pg`
- * reports a lost connection or a timeout in the message only.
+ * Classifies an error by its message, where no other property does: the `fetch` of browsers and of Deno reports lost connections in
+ * the message only, and so does `pg`, with timeouts too.
  */
 export const byMessage = (message: unknown): Classification | undefined =>
   typeof message === 'string' ? fromMessage(message) : undefined

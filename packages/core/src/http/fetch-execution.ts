@@ -128,11 +128,17 @@ export class FetchExecution implements ReplayableRequest {
 
   mustNotRepeat(result: unknown): boolean {
     const { isRepeatSafe, url, body, notProcessedStatuses } = this
+    const redirectedUrl = url === undefined || !this.followsRedirects ? undefined : parseUrl(url)
     const isAllowed =
       isRepeatSafe ||
       wasNotProcessed(result, notProcessedStatuses) ||
-      (!this.isRedirected && wasNotSent(result, url === undefined ? undefined : parseUrl(url)))
+      (!this.isRedirected && wasNotSent(result, redirectedUrl))
     return !(isAllowed && canSendBody(body))
+  }
+
+  private get followsRedirects(): boolean {
+    const { input, init } = this
+    return (init.redirect ?? (isRequest(input) ? input.redirect : 'follow')) === 'follow'
   }
 
   /** Runs one attempt. Returns the response, or throws a {@link StatusError} for one whose status is a failure. */

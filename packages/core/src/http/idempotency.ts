@@ -16,6 +16,13 @@ const NOT_SENT_CODES = new Set([
   'ConnectionRefused',
 ])
 
+/** The message of Deno for a connection that was not established, with the URL of the last request. */
+const DENO_CONNECT_ERROR = /^error sending request for url \((.+?)\): client error \(Connect\)/
+
+/** Whether an address is a URL, apart from its fragment, which is not sent. */
+const isSameUrl = (address: string, { href }: URL): boolean =>
+  URL.canParse(address) && new URL(address).href === href.split('#')[0]
+
 /** Whether a request of this method can arrive twice with the same effect as once. Unknown methods are not idempotent. */
 export const isIdempotentMethod = (method: string): boolean => IDEMPOTENT_METHODS.has(method)
 
@@ -24,13 +31,15 @@ export const isSafeMethod = (method: string): boolean => SAFE_METHODS.has(method
 
 /**
  * Whether an error proves that its request was not sent: the connection, or the tunnel through a proxy, was not established.
- * `url` is the URL of the request if known; an error about another host happened after a redirect, when the request had
- * already reached a server.
+ * `url` is the URL of a request whose redirects are followed, if known; an error about another host happened after a redirect,
+ * when the request had already reached a server.
  */
 export function wasNotSent(error: unknown, url: URL | undefined): boolean {
   for (let node = error, depth = 0; isErrorLike(node) && depth < 10; node = node.cause, depth++) {
     const { errors, code, syscall } = node
     if (Array.isArray(errors) && errors.length > 0) return errors.every((inner) => wasNotSent(inner, url))
+    const unreachable = DENO_CONNECT_ERROR.exec(`${node.message}`)?.[1]
+    if (unreachable !== undefined) return url === undefined || isSameUrl(unreachable, url)
     if (typeof code !== 'string') continue
     if (code === 'UND_ERR_ABORTED') break
     const isNotSent = NOT_SENT_CODES.has(code) || syscall === 'connect' || syscall === 'getaddrinfo'
@@ -57,7 +66,9 @@ const isIpAddress = (host: string): boolean => /^[\d.]+$/.test(host) || host.inc
 
 /** Whether a failed connection was to another name, address or port than those of `url`, as far as the error has them. */
 function isOtherHost(error: { readonly [key: string]: unknown }, url: URL): boolean {
-  const { hostname, address, message } = error
+  const { hostname, address, message, path } = error
+  // Bun reports the URL of the first request, also after redirects, and not the address of the failed connection.
+  if (/^https?:/.test(`${path}`) && hostname === undefined) return true
   const host = url.hostname.replace(/^\[|\]$/g, '')
   // The message of undici contains the attempted name, or the addresses of the name.
   const [, attemptedHost, port] = /attempted address: (.+?):(\d+),/.exec(`${message}`) ?? []
