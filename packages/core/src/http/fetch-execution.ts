@@ -128,7 +128,7 @@ export class FetchExecution implements ReplayableRequest {
 
   mustNotRepeat(result: unknown): boolean {
     const { isRepeatSafe, url, body, notProcessedStatuses } = this
-    const redirectedUrl = url === undefined || !this.followsRedirects ? undefined : parseUrl(url)
+    const redirectedUrl = url === undefined || !this.hidesRedirects ? undefined : parseUrl(url)
     const isAllowed =
       isRepeatSafe ||
       wasNotProcessed(result, notProcessedStatuses) ||
@@ -136,9 +136,24 @@ export class FetchExecution implements ReplayableRequest {
     return !(isAllowed && canSendBody(body))
   }
 
-  private get followsRedirects(): boolean {
+  /** Whether the fetch function follows redirects, so that they are not noticed. */
+  private get hidesRedirects(): boolean {
     const { input, init } = this
-    return (init.redirect ?? (isRequest(input) ? input.redirect : 'follow')) === 'follow'
+    return !this.mustSeeRedirects && redirectOf(input, init) === 'follow'
+  }
+
+  /**
+   * Whether redirects are followed here, because an error of the platform's fetch does not show whether the request was redirected:
+   * that of Bun has only the first URL. A request that can be repeated does not need to know.
+   */
+  private get mustSeeRedirects(): boolean {
+    const { isRepeatSafe, runtime, input, init } = this
+    return (
+      !isRepeatSafe &&
+      runtime.fetch === undefined &&
+      'Bun' in globalThis &&
+      redirectOf(input, init) === 'follow'
+    )
   }
 
   /** Runs one attempt. Returns the response, or throws a {@link StatusError} for one whose status is a failure. */
@@ -231,7 +246,9 @@ export class FetchExecution implements ReplayableRequest {
   private async sendOnce(target: FetchTarget | undefined, attempt: AttemptContext): Promise<Response> {
     const { body } = this
     const { origin, dispatcher } = target ?? {}
-    const memberHeaders = target?.headers === undefined ? undefined : new Headers(target.headers)
+    const mustSeeRedirects = this.mustSeeRedirects && target?.fetch === undefined
+    const memberHeaders =
+      target?.headers === undefined && !mustSeeRedirects ? undefined : new Headers(target?.headers)
     const send = target?.fetch ?? this.runtime.fetch ?? globalThis.fetch
     let { input, init } = this
     if (isRequest(input)) {
@@ -256,22 +273,23 @@ export class FetchExecution implements ReplayableRequest {
     if (attempt.aborted) throw attempt.signal.reason
     return memberHeaders === undefined
       ? send(input, init)
-      : this.sendWithHeaders(memberHeaders, send, input, init)
+      : this.sendWithHeaders(memberHeaders, send, input, init, mustSeeRedirects)
   }
 
-  /** Sends the request with the headers of a member, which must not reach another origin. */
+  /** Sends the request with the headers of a member, which must not reach another origin, or follows its redirects. */
   private sendWithHeaders(
     memberHeaders: Headers,
     send: FetchFunction,
     input: FetchInput,
     init: RequestInit,
+    mustSeeRedirects: boolean,
   ): Promise<Response> {
     const callerHeaders = new Headers(init.headers)
     const headers = new Headers(callerHeaders)
     for (const [name, value] of memberHeaders) headers.set(name, value)
     const url = parseUrl(input)
     const isFollowed = (init.redirect ?? 'follow') === 'follow'
-    if (url === undefined || !isFollowed || !hasOtherHeaders(memberHeaders))
+    if (url === undefined || !isFollowed || !(mustSeeRedirects || hasOtherHeaders(memberHeaders)))
       return send(input, { ...init, headers })
     const onRedirect = () => {
       this.isRedirected = true
@@ -288,6 +306,9 @@ export class FetchExecution implements ReplayableRequest {
     })
   }
 }
+
+const redirectOf = (input: FetchInput, { redirect }: RequestInit): RequestRedirect =>
+  redirect ?? (isRequest(input) ? input.redirect : 'follow')
 
 /** Whether `timeout` of an init is that of a guard. */
 export const hasTimeout = (

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createFetch } from '../../src/http/index.js'
 import { classify } from '../../src/index.js'
 
@@ -14,6 +14,10 @@ const refusedOnBun = (path: string) =>
   Object.assign(new TypeError('ECONNREFUSED: Unable to connect.'), { code: 'ECONNREFUSED', path, errno: 0 })
 
 const URL_OF_ORDER = 'http://api.example/orders?id=7'
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+})
 
 describe('a lost connection is classified as a network error', () => {
   it.each([
@@ -52,5 +56,46 @@ describe('a POST whose connection was refused', () => {
     })
     await expect(post(`${URL_OF_ORDER}#top`, { method: 'POST', body: 'pay', redirect })).rejects.toBe(error)
     expect(calls).toBe(attempts)
+  })
+})
+
+describe('the fetch of Bun', () => {
+  const retry = { maxAttempts: 3, backoffType: 'immediate' } as const
+
+  /** Makes `answer` the fetch of a platform that is Bun. Returns the sent requests. */
+  function stubBun(answer: (url: string) => Response): string[] {
+    const sent: string[] = []
+    vi.stubGlobal('Bun', {})
+    vi.stubGlobal('fetch', async (input: string | URL | Request, init: RequestInit) => {
+      const url = input instanceof Request ? input.url : String(input)
+      sent.push(`${init.method ?? 'GET'} ${url} ${init.redirect ?? 'follow'}`)
+      return answer(url)
+    })
+    return sent
+  }
+
+  it('sends a POST again whose connection was refused, because redirects are not left to it', async () => {
+    const sent = stubBun(() => {
+      throw refusedOnBun(URL_OF_ORDER)
+    })
+    await expect(createFetch({ retry })(URL_OF_ORDER, { method: 'POST', body: 'pay' })).rejects.toThrow()
+    expect(sent).toEqual(Array.from({ length: 3 }, () => `POST ${URL_OF_ORDER} manual`))
+  })
+
+  it('does not send a POST again whose redirect leads to an unreachable host', async () => {
+    const location = 'http://gone.example/'
+    const sent = stubBun((url) => {
+      if (url === location) throw refusedOnBun(URL_OF_ORDER)
+      return new Response(null, { status: 303, headers: { location } })
+    })
+    const post = new Request(URL_OF_ORDER, { method: 'POST', body: 'pay' })
+    await expect(createFetch({ retry })(post)).rejects.toThrow()
+    expect(sent).toEqual([`POST ${URL_OF_ORDER} manual`, `GET ${location} follow`])
+  })
+
+  it('follows the redirects of a GET itself', async () => {
+    const sent = stubBun(() => new Response('order'))
+    await createFetch({ retry })(URL_OF_ORDER)
+    expect(sent).toEqual([`GET ${URL_OF_ORDER} follow`])
   })
 })

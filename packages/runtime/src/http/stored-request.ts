@@ -84,10 +84,8 @@ async function readBody(
   const isBodyOfRequest = body === undefined || body === null
   if (isBodyOfRequest && !(isRequest(input) && input.body !== null)) return undefined
   const source = isBodyOfRequest ? (input as Request).clone() : new Response(body)
-  return {
-    bytes: new Uint8Array(await source.arrayBuffer()),
-    contentType: source.headers.get('content-type'),
-  }
+  const contentType = source.headers.get('content-type') // first, because Bun has none when the body was read
+  return { bytes: new Uint8Array(await source.arrayBuffer()), contentType }
 }
 
 /** Text where the bytes are valid UTF-8, else base64. */
