@@ -103,7 +103,13 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 60_000 } },
-    // What was built is loaded by Node itself, as its users load it.
-    server: { deps: { external: [/\/packages\/[^/]+\/dist\//] } },
+    server: {
+      deps: {
+        // What was built is loaded by Node itself, as its users load it.
+        external: [/\/packages\/[^/]+\/dist\//],
+        // On Bun the export `z` of zod is undefined unless Vite loads it.
+        ...(process.versions.bun !== undefined && { inline: [/\/zod\//] }),
+      },
+    },
   },
 })

@@ -1,10 +1,10 @@
-// `npm run test:runtimes [-- NAME…]`: the tests of the core on Node.js 22 and 24, Bun and Deno, and those of the runtime on Node.js.
+// `npm run test:runtimes [-- NAME…]`: the tests of the core, http included, and of the runtime on Node.js 22 and 24, Bun and Deno.
 // `-- --short`: the short test of each installed runtime only, with the built packages.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { root } from './packages.mjs'
 import { installedRuntimes, installRuntimes } from './runtimes/install.mjs'
-import { KNOWN_FAILURES } from './runtimes/known-failures.mjs'
+import { exclusionsOf } from './runtimes/known-failures.mjs'
 
 const isShort = process.argv.includes('--short')
 const names = process.argv.slice(2).filter((each) => each !== '--short')
@@ -14,7 +14,6 @@ const selected = installedRuntimes().filter(({ name }) => names.length === 0 || 
 if (selected.length === 0) console.log('no other runtime is installed: node scripts/runtimes/install.mjs')
 
 for (const { name, binary, args } of selected) {
-  const excluded = (KNOWN_FAILURES[name] ?? []).flatMap(({ file }) => ['--exclude', file])
   const program = isShort
     ? [join(root, 'scripts/runtimes/short.mjs')]
     : [
@@ -22,8 +21,11 @@ for (const { name, binary, args } of selected) {
         'run',
         '--reporter=dot',
         '--project=core',
-        ...(name.startsWith('node') ? ['--project=runtime'] : []),
-        ...excluded,
+        '--project=runtime',
+        '--project=each', // the tests of http and undici
+        'packages/core/test',
+        'packages/runtime/test',
+        ...exclusionsOf(name),
       ]
   const started = performance.now()
   const { status, stdout, stderr } = spawnSync(binary, [...args, ...program], {

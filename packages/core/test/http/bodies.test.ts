@@ -3,6 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { createFetch, type FetchBody } from '../../src/http/index.js'
 import { immediate, serve } from './server.js'
 
+/** Deno sends the body of a Request in chunks. */
+const isDeno = 'Deno' in globalThis
+
 const form = () => {
   const data = new FormData()
   data.append('field', 'value')
@@ -62,7 +65,9 @@ describe('a body that can be read repeatedly is sent again', () => {
     const request = new Request(server.url, { method: 'PUT', body: 'payload' })
     expect((await createFetch({ retry: immediate })(request)).status).toBe(200)
     expect(server.seen.map(({ body }) => body)).toEqual(['payload', 'payload', 'payload'])
-    expect(server.seen.map(({ headers }) => headers['content-length'])).toEqual(['7', '7', '7'])
+    expect(server.seen.map(({ headers }) => headers['content-length'])).toEqual(
+      Array(3).fill(isDeno ? undefined : '7'),
+    )
     expect(request.bodyUsed).toBe(true)
     await expect(createFetch({ retry: immediate })(request)).rejects.toBeInstanceOf(TypeError)
   })
@@ -109,11 +114,13 @@ describe('a one-shot stream', () => {
     expect(server.seen.map(({ body }) => body)).toEqual(['payload'])
   })
 
-  it('requires duplex, as in fetch', async () => {
+  it('requires duplex where fetch does', async () => {
     const server = await serve()
-    await expect(
-      createFetch({ retry: immediate })(server.url, { method: 'PUT', body: stream('payload') }),
-    ).rejects.toThrow(/duplex/)
-    expect(server.seen).toHaveLength(0)
+    const outcomeOf = (send: typeof fetch) =>
+      send(server.url, { method: 'PUT', body: stream('payload') }).then(
+        ({ status }) => status,
+        (error: Error) => error.message,
+      )
+    expect(await outcomeOf(createFetch({ retry: immediate }) as typeof fetch)).toBe(await outcomeOf(fetch))
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createFetch, StatusError } from '../../src/http/index.js'
-import { sessionOf } from '../../src/index.js'
+import { classify, sessionOf } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { immediate, nobody, serve, until } from './server.js'
 
@@ -47,7 +47,7 @@ describe('a resilient fetch', () => {
     const url = await nobody()
     const error = await createFetch({ retry: immediate })(url).catch((e: unknown) => e)
     expect(error).toBeInstanceOf(TypeError)
-    expect((error as { cause: { code: string } }).cause.code).toBe('ECONNREFUSED')
+    expect(classify(error).kind).toBe('network_error')
     expect(sessionOf(error)?.attempts).toHaveLength(3)
   })
 

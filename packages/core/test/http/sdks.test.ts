@@ -238,12 +238,9 @@ describe('ky', () => {
     await expect(client().post(server.url, { json: {} })).rejects.toThrow('503')
     expect(server.seen).toHaveLength(1)
     let attempts = 0
-    const counting = createFetch({
-      retry: immediate,
-      fetch: (input, init) => {
-        attempts++
-        return fetch(input, init)
-      },
+    const counting = createFetch({ retry: immediate })
+    counting.on(({ type }) => {
+      if (type === 'attempt_failed') attempts++
     })
     await expect(client(counting).post(await nobody(), { json: {} })).rejects.toThrow()
     expect(attempts).toBe(3)
