@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { transform } from 'esbuild'
 import { defineConfig } from 'vitest/config'
 import { packages } from './scripts/packages.mjs'
+import { exclusions } from './scripts/runtimes/known-failures.mjs'
 
 /** Vite leaves standard decorators as they are, which no Node.js understands yet. */
 const decorators = {
@@ -73,13 +74,21 @@ const together = [
 /** But not these: what they do to the fetch of their process stays done. */
 const apart = ['packages/core/test/{http,undici}/**/*.test.ts']
 
+/** Tests that another runtime than Node.js does not pass. */
+const { files: knownFailures, testNamePattern } = exclusions()
+
 export default defineConfig({
   plugins: [decorators, lua, sources],
   test: {
     projects: [
       ...together.map((name) => ({
         extends: true as const,
-        test: { name, include: [`packages/${name}/test/**/*.test.ts`], exclude: apart, isolate: false },
+        test: {
+          name,
+          include: [`packages/${name}/test/**/*.test.ts`],
+          exclude: [...apart, ...knownFailures],
+          isolate: false,
+        },
       })),
       {
         extends: true,
@@ -87,6 +96,7 @@ export default defineConfig({
           name: 'each',
           include: ['packages/*/test/**/*.test.ts', 'scripts/test/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: [
+            ...knownFailures,
             // Projects of their own: scripts/check-projects.mjs runs them.
             'test/projects/**',
             `packages/{${together.join(',')}}/test/!({http,undici})/**`,
@@ -95,6 +105,7 @@ export default defineConfig({
         },
       },
     ],
+    ...(testNamePattern && { testNamePattern }),
     // One more than there are cores: tests of browsers, processes and servers mostly wait.
     maxWorkers: availableParallelism() + 1,
     setupFiles: ['./test/setup.ts'],

@@ -4,7 +4,6 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { root } from './packages.mjs'
 import { installedRuntimes, installRuntimes } from './runtimes/install.mjs'
-import { exclusionsOf } from './runtimes/known-failures.mjs'
 
 const isShort = process.argv.includes('--short')
 const names = process.argv.slice(2).filter((each) => each !== '--short')
@@ -25,7 +24,6 @@ for (const { name, binary, args } of selected) {
         '--project=each', // the tests of http and undici
         'packages/core/test',
         'packages/runtime/test',
-        ...exclusionsOf(name),
       ]
   const started = performance.now()
   const { status, stdout, stderr } = spawnSync(binary, [...args, ...program], {

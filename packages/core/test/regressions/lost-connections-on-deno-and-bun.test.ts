@@ -65,7 +65,7 @@ describe('the fetch of Bun', () => {
   /** Makes `answer` the fetch of a platform that is Bun. Returns the sent requests. */
   function stubBun(answer: (url: string) => Response): string[] {
     const sent: string[] = []
-    vi.stubGlobal('Bun', {})
+    if (!('Bun' in globalThis)) vi.stubGlobal('Bun', {})
     vi.stubGlobal('fetch', async (input: string | URL | Request, init: RequestInit) => {
       const url = input instanceof Request ? input.url : String(input)
       sent.push(`${init.method ?? 'GET'} ${url} ${init.redirect ?? 'follow'}`)
