@@ -2,6 +2,7 @@ import { systemClock } from '../clock.js'
 import { isHoldfastError } from '../errors.js'
 import type { Guard } from '../guard/guard.js'
 import { type OptionProblem, type OptionSpec, parseOptions, throwIfInvalid } from '../options.js'
+import { unwrapStopRetrying } from '../retry/stop-retrying.js'
 import { sessionOf } from '../session/session.js'
 import { type CallMetrics, createCallMetrics } from './metrics.js'
 import type { Meter, Span, Tracer } from './types.js'
@@ -43,7 +44,7 @@ const observeAttempt = (span: Span, fn: AnyFunction, number: () => number): AnyF
       report('success')
       return value
     } catch (error) {
-      report('failure', typeOf(error))
+      report('failure', typeOf(unwrapStopRetrying(error)))
       throw error
     }
   }

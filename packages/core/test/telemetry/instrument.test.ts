@@ -9,7 +9,7 @@ import {
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createFetch } from '../../src/http/index.js'
-import { guard } from '../../src/index.js'
+import { guard, stopRetrying } from '../../src/index.js'
 import { instrument } from '../../src/telemetry/index.js'
 
 beforeAll(() => void context.setGlobalContextManager(new AsyncLocalStorageContextManager()))
@@ -89,6 +89,16 @@ describe('instrument with a tracer', () => {
     ).toEqual([
       ['TypeError', 'attempts_spent', 2],
       ['CIRCUIT_OPEN', 'circuit_open', 2],
+    ])
+  })
+
+  it('reports the class of the error that was passed to stopRetrying', async () => {
+    const api = guard({ name: 'api', retry: RETRY })
+    const { tracer, spans } = tracing()
+    instrument(api, { tracer })
+    await api.run(() => Promise.reject(stopRetrying(new RangeError('closed')))).catch(() => {})
+    expect(spans()[0]?.events.map(({ attributes }) => attributes)).toEqual([
+      attemptOf(1, 'failure', 'RangeError'),
     ])
   })
 
