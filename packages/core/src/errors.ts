@@ -1,3 +1,5 @@
+import { isErrorLike } from './classify/classification.js'
+
 /** Every code of a {@link HoldfastError}. A removed code is never used again. */
 export type HoldfastErrorCode =
   | 'CIRCUIT_OPEN'
@@ -31,8 +33,6 @@ export interface HoldfastErrorOptions {
   /** One sentence for each problem, if there can be several. */
   details?: readonly string[] | undefined
 }
-
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
 const BRAND = Symbol.for('holdfast.error')
 
@@ -109,11 +109,15 @@ export function isHoldfastError<C extends HoldfastErrorCode = HoldfastErrorCode>
   error: unknown,
   code?: C,
 ): error is HoldfastError<C> {
-  if (!isObject(error)) return false
+  return hasBrand(error, BRAND, code)
+}
+
+/** Whether an object has a brand and, where it is given, this code. A Proxy that throws has none. */
+export function hasBrand(value: unknown, brand: symbol, code?: string): boolean {
   try {
-    return BRAND in error && (code === undefined || (error as { code?: unknown }).code === code)
+    return isErrorLike(value) && brand in value && (code === undefined || value.code === code)
   } catch {
-    return false // a Proxy that throws
+    return false
   }
 }
 

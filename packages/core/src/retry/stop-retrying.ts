@@ -1,3 +1,5 @@
+import { hasBrand } from '../errors.js'
+
 const BRAND = Symbol.for('holdfast.stop-retrying')
 
 /** The error that {@link stopRetrying} returns. Guards throw its cause instead. */
@@ -36,8 +38,7 @@ export function stopRetrying(error: unknown): Error {
 }
 
 /** Whether an error comes from {@link stopRetrying}, also that of another installation of this package. */
-export const isStopRetrying = (error: unknown): error is Error =>
-  typeof error === 'object' && error !== null && BRAND in error
+export const isStopRetrying = (error: unknown): error is Error => hasBrand(error, BRAND)
 
 /** The error that was passed to {@link stopRetrying}, or the same error where it comes from elsewhere. */
 export function unwrapStopRetrying(error: unknown): unknown {
