@@ -15,6 +15,7 @@ import { refusal } from './refusal.mjs'
 import { resting } from './resting.mjs'
 import { runtime } from './runtime.mjs'
 import { server } from './server.mjs'
+import { sizes } from './sizes.mjs'
 import { sqlite } from './sqlite.mjs'
 import { success } from './success.mjs'
 import { timeouts } from './timeouts.mjs'
@@ -69,4 +70,5 @@ export const cases = [
   proxy,
   proxyMemory,
   loading,
+  sizes,
 ]

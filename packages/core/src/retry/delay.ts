@@ -4,7 +4,7 @@ import { reportOnce } from '../report.js'
 import type { CompiledRetryPolicy } from './options.js'
 
 /** Keeps delays finite where `maxDelay` is Infinity; the limit is about 285,000 years. */
-const clampToFinite = (ms: number): number => Math.min(ms, Number.MAX_SAFE_INTEGER)
+const clampToFinite = (ms: number): number => Math.min(ms, 9e15)
 
 /**
  * Returns the delay before retry `n` (1, 2, …): the backoff, capped so that the range of the jitter stays below `maxDelay`,
