@@ -1,6 +1,7 @@
 import type { Attempt } from 'holdfast'
 import { createOptionsError, createProblem, type OptionProblem, optionProblem } from 'holdfast/internal'
 import type { CallOptions } from '../api-types.js'
+import type { OperationName } from '../operations.js'
 
 /** The second argument of a step. */
 export interface StepContext {
@@ -36,7 +37,7 @@ export interface StepFallbackContext {
 /** One step of a pipeline. Its input and output must be JSON, so that the item can be stored when the step fails. */
 export interface Step extends Pick<CallOptions, 'service' | 'pool' | 'policy'> {
   /** The operation of the step, with its policy, breaker and dead letters. */
-  operation: string
+  operation: OperationName
   /** The name of the step, unique in its pipeline. @defaultValue the operation */
   name?: string | undefined
   /**

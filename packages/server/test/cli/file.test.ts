@@ -200,6 +200,8 @@ export const calls = (hf: Holdfast, name: string) => [
   hf.createFetch('browsr.state'),
   // @ts-expect-error -- there is no such operation
   hf.undici('browsr.state'),
+  // @ts-expect-error -- there is no such operation
+  hf.pipeline([{ operation: 'browsr.state', run: () => 1 }]),
   // @ts-expect-error -- not every string is an operation
   hf.run(name, () => 1),
 ]
