@@ -1,7 +1,7 @@
 import { classify, compileMatchers } from '../classify/index.js'
 import { HoldfastError } from '../errors.js'
 import { withCause } from '../fallback/fallback.js'
-import { unwrapStopRetrying } from '../retry/stop-retrying.js'
+import { unwrapStopRetrying } from '../retry/decide.js'
 import type { FallbackSettings } from './settings/fallback.js'
 
 /** Handles a failed call: returns a value in its place, or throws. */

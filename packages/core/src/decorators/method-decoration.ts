@@ -1,6 +1,6 @@
 import { callInAttempt } from '../attempt/active-attempt.js'
 import { createProblem, formatValue, optionProblem, throwIfInvalid } from '../options.js'
-import { throwUnwrapped } from '../retry/stop-retrying.js'
+import { throwUnwrapped } from '../retry/decide.js'
 import { currentConfig } from './configure.js'
 import { copyMetadata } from './copy-metadata.js'
 import { formatMethodName, isSameMethod, type MethodLocation, ownerOf } from './method-location.js'

@@ -1,8 +1,8 @@
 import { AttemptContext } from '../attempt/attempt.js'
 import { readCauseChain } from '../classify/cause-chain.js'
 import { setCause } from '../fallback/fallback.js'
+import { unwrapStopRetrying } from '../retry/decide.js'
 import type { RetryInfo } from '../retry/options.js'
-import { unwrapStopRetrying } from '../retry/stop-retrying.js'
 
 /** One run of `beforeRetry`, and the way to abort its signal. */
 export class RetryPreparation {

@@ -1,4 +1,4 @@
-import { unwrapStopRetrying } from '../retry/stop-retrying.js'
+import { unwrapStopRetrying } from '../retry/decide.js'
 import { attachSession, sessionSequence } from '../session/session.js'
 import { AttemptLog } from './attempt-log.js'
 import type { Executed } from './execution.js'

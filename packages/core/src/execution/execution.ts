@@ -11,9 +11,16 @@ import { HedgedAttempt, type HedgeHost, type HedgeSettings } from '../hedge/hedg
 import type { Member } from '../pool/members/member.js'
 import type { Selection } from '../pool/members/member-pool.js'
 import { countCall, returnRetry, withdrawRetry } from '../retry/budget.js'
-import { isExhausted, isRetryable, nextDelay, type StopReason, shouldRetryOutcome } from '../retry/decide.js'
+import {
+  isExhausted,
+  isRetryable,
+  isStopRetrying,
+  nextDelay,
+  type StopReason,
+  shouldRetryOutcome,
+  unwrapStopRetrying,
+} from '../retry/decide.js'
 import type { CompiledRetryPolicy } from '../retry/options.js'
-import { isStopRetrying, unwrapStopRetrying } from '../retry/stop-retrying.js'
 import {
   type AttemptRecord,
   attachSession,

@@ -1,6 +1,6 @@
 import { offAbort, onAbort } from '../abort.js'
 import type { Deferred } from '../deferred.js'
-import { unwrapStopRetrying } from '../retry/stop-retrying.js'
+import { unwrapStopRetrying } from '../retry/decide.js'
 import { transferSession } from '../session/session.js'
 
 /** The information that a fallback gets in addition to the error. */

@@ -16,7 +16,7 @@ import { FirstAttempt, type FirstAttemptTracker } from '../execution/first-attem
 import { makeInspectable } from '../inspect.js'
 import { Listeners } from '../listeners.js'
 import { reportOnce } from '../report.js'
-import { throwUnwrapped } from '../retry/stop-retrying.js'
+import { throwUnwrapped } from '../retry/decide.js'
 import { sessionSequence } from '../session/session.js'
 import { DeadlineQueue } from '../timeout/deadline-queue.js'
 import type { GuardEvent } from './events.js'

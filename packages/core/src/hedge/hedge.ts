@@ -4,7 +4,7 @@ import type { Classification } from '../classify/index.js'
 import type { Clock } from '../clock.js'
 import type { Duration } from '../duration.js'
 import type { Selection } from '../pool/members/member-pool.js'
-import { isStopRetrying, unwrapStopRetrying } from '../retry/stop-retrying.js'
+import { isStopRetrying, unwrapStopRetrying } from '../retry/decide.js'
 
 /** When an attempt that has not settled gets another parallel call. */
 export interface HedgeOptions {

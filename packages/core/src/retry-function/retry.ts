@@ -1,7 +1,12 @@
 import type { Clock } from '../clock.js'
 import { HoldfastError } from '../errors.js'
-import { isRetryable, nextDelay, shouldRetryOutcome } from '../retry/decide.js'
-import { isStopRetrying, unwrapStopRetrying } from '../retry/stop-retrying.js'
+import {
+  isRetryable,
+  isStopRetrying,
+  nextDelay,
+  shouldRetryOutcome,
+  unwrapStopRetrying,
+} from '../retry/decide.js'
 import { classifyByRules } from './error-rules.js'
 import { parseRetryFunctionOptions, type RetryFunctionOptions } from './options.js'
 

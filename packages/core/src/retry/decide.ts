@@ -1,5 +1,6 @@
 import type { Classification } from '../classify/index.js'
 import type { Random } from '../clock.js'
+import { hasBrand } from '../errors.js'
 import { reportOnce } from '../report.js'
 import { computeDelay } from './delay.js'
 import type { CompiledRetryPolicy, Outcome } from './options.js'
@@ -33,6 +34,24 @@ const EXHAUSTION: ReadonlySet<StopReason> = new Set([
 /** Whether a call that ended so has used up its retries. A call that allows only one attempt has used up none. */
 export const isExhausted = (stopped: StopReason, maxAttempts: number): boolean =>
   maxAttempts > 1 && EXHAUSTION.has(stopped)
+
+/** The key of a property that only the errors of `stopRetrying` have, also those of another installation of this package. */
+export const STOP_RETRYING = Symbol.for('holdfast.stop-retrying')
+
+/** Whether an error comes from `stopRetrying`, so that the call ends with its cause. */
+export const isStopRetrying = (error: unknown): error is Error => hasBrand(error, STOP_RETRYING)
+
+/** The error that was passed to `stopRetrying`, or the same error where it comes from elsewhere. */
+export function unwrapStopRetrying(error: unknown): unknown {
+  let unwrapped = error
+  while (isStopRetrying(unwrapped)) unwrapped = unwrapped.cause
+  return unwrapped
+}
+
+/** Rethrows an error, or the one that was passed to `stopRetrying`. */
+export const throwUnwrapped = (error: unknown): never => {
+  throw unwrapStopRetrying(error)
+}
 
 /** Whether the policy allows a retry after this error, regardless of how many attempts are left. */
 export function isRetryable(

@@ -1,6 +1,4 @@
-import { hasBrand } from '../errors.js'
-
-const BRAND = Symbol.for('holdfast.stop-retrying')
+import { STOP_RETRYING } from './decide.js'
 
 /** The error that {@link stopRetrying} returns. Guards throw its cause instead. */
 class StopRetryingError extends Error {
@@ -9,7 +7,7 @@ class StopRetryingError extends Error {
   constructor(cause: unknown) {
     super('retries were stopped by stopRetrying', { cause })
     // Not a field with a computed key, because a bundler cannot leave out a class with one.
-    Object.defineProperty(this, BRAND, { value: true, enumerable: true })
+    Object.defineProperty(this, STOP_RETRYING, { value: true, enumerable: true })
   }
 }
 
@@ -35,19 +33,4 @@ class StopRetryingError extends Error {
  */
 export function stopRetrying(error: unknown): Error {
   return new StopRetryingError(error)
-}
-
-/** Whether an error comes from {@link stopRetrying}, also that of another installation of this package. */
-export const isStopRetrying = (error: unknown): error is Error => hasBrand(error, BRAND)
-
-/** The error that was passed to {@link stopRetrying}, or the same error where it comes from elsewhere. */
-export function unwrapStopRetrying(error: unknown): unknown {
-  let unwrapped = error
-  while (isStopRetrying(unwrapped)) unwrapped = unwrapped.cause
-  return unwrapped
-}
-
-/** Rethrows an error, or the one that was passed to {@link stopRetrying}. */
-export const throwUnwrapped = (error: unknown): never => {
-  throw unwrapStopRetrying(error)
 }
