@@ -38,6 +38,10 @@ export function bindContext(fn: () => void): () => void {
   return scope === undefined ? fn : () => scope.runInAsyncScope(fn)
 }
 
+/** Sets a timer for one call. It fires in the context of that call, because a user's clock can fire all timers from one place. */
+export const setCallTimer = (clock: Clock, fn: () => void, ms: number): unknown =>
+  clock.setTimer(bindContext(fn), ms)
+
 /** The context in which this module was loaded, which belongs to no call. */
 const outside = /* @__PURE__ */ captureContext()
 

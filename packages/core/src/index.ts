@@ -14,13 +14,13 @@ export {
   type HoldfastErrorOptions,
   isHoldfastError,
 } from './errors.js'
+export type { CallOptions, Executed } from './execution/call.js'
 export type {
   AttemptFailedEvent,
   GaveUpEvent,
   RetryScheduledEvent,
   SucceededEvent,
 } from './execution/events.js'
-export type { CallOptions, Executed } from './execution/execution.js'
 export type { FallbackInfo } from './fallback/fallback.js'
 export type { BreakerChangedEvent, GuardEvent } from './guard/events.js'
 export { type Guard, guard, type RunOptions } from './guard/guard.js'
@@ -40,7 +40,7 @@ export { Pool } from './pool/pool.js'
 export type { Chooser } from './pool/strategies/function.js'
 export type { StrategyName } from './pool/strategies/index.js'
 export { RetryBudget, type RetryBudgetOptions } from './retry/budget.js'
-export type { StopReason } from './retry/decide.js'
 export type { Backoff, FetchRetryOptions, Jitter, Outcome, RetryInfo, RetryOptions } from './retry/options.js'
+export type { StopReason } from './retry/stop-reason.js'
 export { stopRetrying } from './retry/stop-retrying.js'
 export { type AttemptRecord, type Session, sessionOf } from './session/session.js'

@@ -1,5 +1,7 @@
 // The built package, imported as its users import it. Needs `npm run build`.
+import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 
 const here = (path: string) => new URL(path, import.meta.url)
@@ -46,6 +48,22 @@ test('imports nothing but its own files', () => {
   })
   expect(code.length).toBeGreaterThan(0)
   expect(imported.filter((specifier) => !specifier?.startsWith('.'))).toEqual([])
+})
+
+// The bounds of docs/decisions/0035-execution-by-composition.md, so that one call can be read without many files.
+test('executes code of few source files for one call', () => {
+  const script = fileURLToPath(here('../../../scripts/report/call-files.mjs'))
+  const report = execFileSync(process.execPath, [script], { encoding: 'utf8' })
+  const counts = [...report.matchAll(/^guard\.run with (.+): (\d+) files$/gm)].map(([, call, count]) => [
+    call,
+    Number(count),
+  ])
+  expect(Object.fromEntries(counts)).toEqual({
+    'retry, success': 4,
+    'retry, a failed attempt and a retry': 12,
+    'retry and breaker, success': 4,
+    'retry and breaker, a failed attempt and a retry': 17,
+  })
 })
 
 // A typed array has a type parameter since TypeScript 5.7, and older compilers cannot read declarations that give it one.

@@ -91,6 +91,8 @@ export class AttemptContext implements Attempt {
 export interface AttemptRun {
   readonly number: number
   readonly startedAt: number
+  /** The session sequence when the attempt started: a session with a higher number began inside the attempt. */
+  readonly sequence: number
   /** The argument of the function; undefined for wrapped functions, which only get their own arguments. */
   context: AttemptContext | undefined
   /** The pool member it was sent to. */
@@ -98,3 +100,11 @@ export interface AttemptRun {
   /** Whether the member and not the request caused the failure; undefined until the outcome is recorded. */
   isMemberFault: boolean | undefined
 }
+
+export const createRun = (
+  number: number,
+  startedAt: number,
+  sequence: number,
+  context: AttemptContext | undefined,
+  selection: Selection | undefined,
+): AttemptRun => ({ number, startedAt, sequence, context, selection, isMemberFault: undefined })

@@ -1,4 +1,4 @@
-import { bindContext } from '../async-context.js'
+import { setCallTimer } from '../async-context.js'
 import type { Clock } from '../clock.js'
 import type { Bulkhead, SlotWaiter } from './bulkhead.js'
 
@@ -8,12 +8,15 @@ export interface SlotOwner extends SlotWaiter {
   onSlotRejected(): void
 }
 
-/** The slot that one call holds or waits for. */
+/** The slot that one call holds or waits for. It is in use until the call has ended and all its attempts have settled. */
 export class Slot implements SlotWaiter {
   private readonly bulkhead: Bulkhead
   private readonly owner: SlotOwner
   private readonly clock: Clock
   private isHeld = false
+  /** The calls of the guarded function that have not settled, awaited or not. */
+  private runs = 0
+  private isEnded = false
   /** The timer of `maxWait`. */
   private timer: unknown = undefined
 
@@ -28,10 +31,7 @@ export class Slot implements SlotWaiter {
     const { bulkhead, clock, owner } = this
     if (!bulkhead.acquireSlot(this)) owner.onSlotRejected()
     else if (!this.isHeld && bulkhead.maxWait < Infinity)
-      this.timer = clock.setTimer(
-        bindContext(() => this.onMaxWait()),
-        bulkhead.maxWait,
-      )
+      this.timer = setCallTimer(clock, () => this.onTimer(), bulkhead.maxWait)
   }
 
   onSlot(): void {
@@ -40,14 +40,29 @@ export class Slot implements SlotWaiter {
     this.owner.onSlot()
   }
 
+  addRun(): void {
+    this.runs++
+  }
+
+  removeRun(): void {
+    this.runs--
+    if (this.isEnded && this.runs === 0) this.release()
+  }
+
+  /** The call has ended. Releases the slot once no run of the call is left. */
+  end(): void {
+    this.isEnded = true
+    if (this.runs === 0) this.release()
+  }
+
   /** Releases the slot, or leaves the queue. */
-  release(): void {
+  private release(): void {
     this.clearTimer()
     if (this.isHeld) this.bulkhead.releaseSlot()
     else this.bulkhead.cancelWait(this)
   }
 
-  private onMaxWait(): void {
+  private onTimer(): void {
     this.timer = undefined
     this.bulkhead.cancelWait(this)
     this.owner.onSlotRejected()

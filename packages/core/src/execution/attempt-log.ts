@@ -1,32 +1,65 @@
 import type { AttemptRun } from '../attempt/attempt.js'
 import type { Classification } from '../classify/index.js'
 import { wallOffset } from '../clock.js'
-import type { StopReason } from '../retry/decide.js'
-import { type AttemptRecord, innerSessions, type Session } from '../session/session.js'
+import type { CompiledRetryPolicy } from '../retry/options.js'
+import { isExhausted, type StopReason } from '../retry/stop-reason.js'
+import {
+  type AttemptRecord,
+  attachSession,
+  hasExhaustedSession,
+  innerSessions,
+  type Session,
+} from '../session/session.js'
+import { type ExecutionEvent, emitEvent } from './events.js'
 import type { Executor } from './executor.js'
+import type { ExecutionHooks } from './hooks.js'
 
 type Writable<R> = { -readonly [K in keyof R]: R[K] }
 
-/** The records of an execution's attempts. Created with the first failure, or at the end where a success is recorded too. */
+/** What the log reads of its execution. */
+export interface LoggedExecution {
+  readonly executor: Executor
+  readonly hooks?: ExecutionHooks | undefined
+  readonly policy: CompiledRetryPolicy
+  readonly context?: unknown
+  /** The number of the last attempt. */
+  readonly number: number
+  /** The delay before the last attempt. */
+  readonly delay: number
+  readonly run: AttemptRun | undefined
+}
+
+/**
+ * The records of an execution's attempts, with which it reports them to hooks and listeners. Created with the first failure, or
+ * at the end where a success is recorded too.
+ */
 export class AttemptLog {
   readonly records: AttemptRecord[] = []
   /** When the last attempt ended. */
   endedAt = 0
+  /** Whether the call has ended, or would end now, with an error. */
+  threw = false
+  /** What the last failed attempt threw or returned, or the error that ended the call without an attempt. */
+  result: unknown = undefined
+  private readonly execution: LoggedExecution
   /** The difference between the wall clock and the monotonic clock. */
   private wallOffset: number | undefined = undefined
+  private stopped: StopReason = 'succeeded'
   declare private inner: Session[] | undefined
 
-  /** Appends a record and returns the attempt's duration. Sessions with a number above `sequence` began inside the attempt. */
+  constructor(execution: LoggedExecution) {
+    this.execution = execution
+  }
+
+  /** Appends a record and returns the attempt's duration. */
   append(
-    executor: Executor,
     run: AttemptRun,
-    delay: number,
     outcome: AttemptRecord['outcome'],
     threw: boolean,
     result: unknown,
     known: Classification | undefined,
-    sequence: number,
   ): number {
+    const { executor, delay } = this.execution
     const { clock } = executor.settings
     const { number, startedAt, context, selection } = run
     this.endedAt = clock.now()
@@ -41,21 +74,65 @@ export class AttemptLog {
     if (selection !== undefined) record.memberId = selection.member.id
     if (context?.notes !== undefined) record.context = context.notes
     this.records.push(record)
-    const inner = innerSessions(result, executor, sequence)
+    const inner = innerSessions(result, executor, run.sequence)
     if (inner.length > 0) this.inner = [...(this.inner ?? []), ...inner]
     return duration
   }
 
-  /** Appends the record of a first attempt that was rejected before it started. */
-  appendRejection(executor: Executor, error: unknown): void {
-    const timestamp = executor.settings.clock.wall()
-    this.records.push({ number: 1, timestamp, delay: 0, duration: 0, outcome: 'circuit_open', error })
+  /** Appends a failed call of the function, and returns its duration. */
+  appendFailure(run: AttemptRun, threw: boolean, result: unknown, known: Classification | undefined): number {
+    return this.append(run, known?.kind === 'timeout' ? 'timeout' : 'failure', threw, result, known)
   }
 
-  /** Creates the session of the execution. */
-  createSession(executor: Executor, stopped: StopReason): Writable<Session> {
-    const { records: attempts, inner } = this
-    const { name } = executor.settings
+  /** Records and reports the failure of the current attempt. */
+  onAttemptFailed(threw: boolean, result: unknown, known: Classification | undefined): void {
+    const { executor, hooks, run } = this.execution
+    const duration = this.appendFailure(run as AttemptRun, threw, result, known)
+    this.threw = threw
+    this.result = result
+    hooks?.onAttemptFailed(threw, result, known)
+    if (executor.hasListeners)
+      this.emit('attempt_failed', 0, { duration, memberId: run?.selection?.member.id })
+  }
+
+  /** Records a first attempt that was rejected before it started. */
+  appendRejection(error: unknown): void {
+    const timestamp = this.execution.executor.settings.clock.wall()
+    this.records.push({ number: 1, timestamp, delay: 0, duration: 0, outcome: 'circuit_open', error })
+    this.recordError(error)
+  }
+
+  /** Sets the error that ends the call without an attempt that threw it. */
+  recordError(error: unknown): void {
+    this.threw = true
+    this.result = error
+  }
+
+  /** Reports that the next attempt starts after `delay`. */
+  onRetryScheduled(delay: number): void {
+    const { executor, hooks, policy } = this.execution
+    hooks?.onRetryScheduled(delay)
+    if (executor.hasListeners) this.emit('retry_scheduled', 1, { maxAttempts: policy.maxAttempts, delay })
+  }
+
+  /** Reports the end of a call without success, and attaches the session to its error. */
+  onSettled(stopped: StopReason): PromiseLike<unknown> | undefined {
+    const { threw, result, execution } = this
+    const { executor, policy, run, hooks } = execution
+    this.stopped = stopped
+    if (threw) {
+      const hasExhausted =
+        isExhausted(stopped, policy.maxAttempts) || hasExhaustedSession(result, executor, run?.sequence ?? 0)
+      attachSession(result, this.createSession(), executor, hasExhausted)
+    }
+    if (executor.hasListeners) this.emit('gave_up', 0, { stopped })
+    return hooks?.onSettled(stopped, result)
+  }
+
+  /** Creates the session of the call. */
+  createSession(): Writable<Session> {
+    const { records: attempts, inner, stopped, execution } = this
+    const { name } = execution.executor.settings
     const success = stopped === 'succeeded'
     const session: Writable<Session> =
       name === undefined ? { attempts, success, stopped } : { operation: name, attempts, success, stopped }
@@ -67,5 +144,13 @@ export class AttemptLog {
   lastError(): { cause?: unknown } {
     const failed = this.records.findLast((record) => 'error' in record)
     return failed === undefined ? {} : { cause: failed.error }
+  }
+
+  /** Emits an event about the last failure; `offset` is 1 where its attempt is the next one. */
+  private emit(type: ExecutionEvent['type'], offset: 0 | 1, fields: object): void {
+    const { threw, result, execution } = this
+    const { executor, number, context } = execution
+    const outcome = threw ? { error: result } : { value: result }
+    emitEvent(executor, type, number + offset, context, { ...outcome, ...fields })
   }
 }

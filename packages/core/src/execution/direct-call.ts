@@ -1,23 +1,24 @@
+import { createRun } from '../attempt/attempt.js'
 import { unwrapStopRetrying } from '../retry/decide.js'
-import { attachSession, sessionSequence } from '../session/session.js'
+import { attachSession, type Session, sessionSequence } from '../session/session.js'
 import { AttemptLog } from './attempt-log.js'
-import type { Executed } from './execution.js'
+import type { Executed } from './call.js'
 import type { Executor } from './executor.js'
 
 /** Makes a call without any strategy, as with `enabled: false`. Its session, that of an error too, has one attempt. */
 export async function executeDirectly<T>(executor: Executor, call: () => Promise<T>): Promise<Executed<T>> {
   const startedAt = executor.settings.clock.now()
-  const sequence = sessionSequence()
-  const log = new AttemptLog()
-  const run = { number: 1, startedAt, context: undefined, selection: undefined, isMemberFault: undefined }
+  const run = createRun(1, startedAt, sessionSequence(), undefined, undefined)
+  const log = new AttemptLog({ executor, policy: executor.settings.retry, number: 1, delay: 0, run })
   try {
     const value = await call()
-    log.append(executor, run, 0, 'success', false, value, undefined, sequence)
-    return { value, session: log.createSession(executor, 'succeeded') }
+    log.append(run, 'success', false, value, undefined)
+    return { value, session: log.createSession() }
   } catch (thrown) {
     const error = unwrapStopRetrying(thrown)
-    log.append(executor, run, 0, 'failure', true, error, undefined, sequence)
-    attachSession(error, log.createSession(executor, 'attempts_spent'), executor, false)
+    log.append(run, 'failure', true, error, undefined)
+    const session: Session = { ...log.createSession(), success: false, stopped: 'attempts_spent' }
+    attachSession(error, session, executor, false)
     throw error
   }
 }

@@ -1,4 +1,5 @@
-import type { StopReason } from '../retry/decide.js'
+import type { StopReason } from '../retry/stop-reason.js'
+import type { Executor } from './executor.js'
 
 interface CallEvent {
   /** The guard's name. */
@@ -54,3 +55,15 @@ export interface GaveUpEvent extends CallEvent, Failure {
 
 /** An event of one call. */
 export type ExecutionEvent = AttemptFailedEvent | RetryScheduledEvent | SucceededEvent | GaveUpEvent
+
+/** Emits an event of a call to the listeners of its guard. `fields` are those that only this type of event has. */
+export function emitEvent(
+  { listeners, settings }: Executor,
+  type: ExecutionEvent['type'],
+  attempt: number,
+  context: unknown,
+  fields: object,
+): void {
+  const { name, clock } = settings
+  listeners.emit({ type, name, timestamp: clock.wall(), attempt, context, ...fields } as ExecutionEvent)
+}

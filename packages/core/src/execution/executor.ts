@@ -8,8 +8,8 @@ import type { RetryBudget } from '../retry/budget.js'
 import type { CompiledRetryPolicy } from '../retry/options.js'
 import type { DeadlineQueue } from '../timeout/deadline-queue.js'
 import type { Admission } from './admission.js'
+import type { CallOptions } from './call.js'
 import type { ExecutionEvent } from './events.js'
-import type { CallOptions } from './execution.js'
 
 /** The settings of a guard that its executions read. */
 export interface ExecutionSettings {

@@ -6,7 +6,8 @@ import type { Member } from '../pool/members/member.js'
 import { unwrapStopRetrying } from '../retry/decide.js'
 import { sessionSequence } from '../session/session.js'
 import type { DeadlineEntry, DeadlineQueue } from '../timeout/deadline-queue.js'
-import { Execution, type GuardedFunction } from './execution.js'
+import type { GuardedFunction } from './call.js'
+import { Execution } from './execution.js'
 import type { Executor } from './executor.js'
 
 /** Follows first attempts on behalf of a layer above the guard, such as the runtime. */
@@ -106,7 +107,7 @@ export class FirstAttempt<T> implements Deferred<T>, DeadlineEntry {
   private onFailure(error: unknown): void {
     if (this.isEnded) return
     const execution = this.createExecution()
-    if (execution !== undefined) execution.onAttemptSettled(1, true, error)
+    if (execution !== undefined) Execution.continueWith(execution, 1, true, error)
     else this.reject(unwrapStopRetrying(error))
   }
 

@@ -1,6 +1,6 @@
 import type { Classification } from '../classify/index.js'
-import type { StopReason } from '../retry/decide.js'
 import type { CompiledRetryPolicy } from '../retry/options.js'
+import type { StopReason } from '../retry/stop-reason.js'
 import type { Admission } from './admission.js'
 
 /** Timeouts that replace those of the guard, in milliseconds; Infinity for none. */

@@ -2,15 +2,11 @@ import { type Attempt, AttemptContext } from '../attempt/attempt.js'
 import type { BreakerEvent, CircuitBreaker } from '../breaker/breaker.js'
 import { type Classification, classify } from '../classify/index.js'
 import { approximateStartTime } from '../clock.js'
+import { createDeferred } from '../deferred.js'
 import { type Admission, BreakerAdmission } from '../execution/admission.js'
+import { type CallOptions, copyCallOptions, type Executed, type GuardedFunction } from '../execution/call.js'
 import { executeDirectly } from '../execution/direct-call.js'
-import {
-  type CallOptions,
-  copyCallOptions,
-  type Executed,
-  Execution,
-  type GuardedFunction,
-} from '../execution/execution.js'
+import { Execution } from '../execution/execution.js'
 import type { Executor } from '../execution/executor.js'
 import { FirstAttempt, type FirstAttemptTracker } from '../execution/first-attempt.js'
 import { makeInspectable } from '../inspect.js'
@@ -179,7 +175,8 @@ export class GuardExecutor implements Omit<Guard, 'wrap'>, Executor {
     return result.then<T, T>(this.ignoresSuccess ? undefined : this.countSuccess(epoch), (error) => {
       const args = argumentsOf(argCount, a, b, c)
       const execution = new Execution<T>(this, fn, self, args, this.settings.retry, undefined)
-      const { promise } = execution.resumeFirstAttempt(context, epoch, startedAt, sequence)
+      const promise = createDeferred(execution)
+      execution.resumeFirstAttempt(context, epoch, startedAt, sequence)
       // The function is called from here, because each stack frame adds up to a microsecond to an error that it creates.
       if (execution.prepareNextAttempt(1, true, error))
         try {

@@ -1,6 +1,6 @@
 import type { Attempt, PooledAttempt } from '../attempt/attempt.js'
 import type { CircuitBreaker } from '../breaker/breaker.js'
-import type { CallOptions, Executed } from '../execution/execution.js'
+import type { CallOptions, Executed } from '../execution/call.js'
 import type { MemberPool } from '../pool/members/member-pool.js'
 import type { FetchRetryOptions } from '../retry/options.js'
 import type { GuardEvent } from './events.js'

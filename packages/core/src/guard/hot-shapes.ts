@@ -6,7 +6,7 @@ import { createDeferred } from '../deferred.js'
 import { createCheapError } from '../errors.js'
 import { AttemptLog } from '../execution/attempt-log.js'
 import { Execution } from '../execution/execution.js'
-import { ExecutionDeadline } from '../execution/execution-deadline.js'
+import { ExecutionDeadlines } from '../execution/execution-deadlines.js'
 import { FirstAttempt, type FirstAttemptTracker } from '../execution/first-attempt.js'
 import { MemberSelection } from '../execution/member-selection.js'
 import type { MemberPool } from '../pool/members/member-pool.js'
@@ -21,7 +21,7 @@ const nothing = (): void => {}
 /** Creates an execution in the shape it has while an attempt runs, with the given parts. */
 function createExecutionShape(executor: GuardExecutor, parts: object): object {
   const execution = new Execution(executor, nothing, undefined, undefined, executor.settings.retry, undefined)
-  void execution.promise
+  void createDeferred(execution)
   execution.resumeFirstAttempt(undefined, 0, SOME_TIME, 0)
   return Object.assign(execution as object, { delay: SOME_TIME }, parts)
 }
@@ -49,10 +49,10 @@ export function createHotShapes(executor: GuardExecutor): readonly object[] {
   for (const error of errors) attachSession(error, session, executor, false)
   const { signal } = new AbortController()
   onAbort(signal, { abort: nothing })
-  const deadline = new ExecutionDeadline(
-    new Execution(executor, nothing, undefined, [], settings.retry, undefined),
-  )
-  deadline.startedAt = SOME_TIME
+  const execution = new Execution(executor, nothing, undefined, [], settings.retry, undefined)
+  const deadlines = new ExecutionDeadlines(execution, settings)
+  deadlines.startedAt = SOME_TIME
+  deadlines.total = SOME_TIME
   const owner = { onSlot: nothing, onSlotRejected: nothing }
   const slot = new Slot(new Bulkhead(1, 0), owner, settings.clock)
   const members = new MemberSelection({} as MemberPool, settings.clock, undefined, undefined)
@@ -68,8 +68,8 @@ export function createHotShapes(executor: GuardExecutor): readonly object[] {
       leaseEnd: SOME_TIME,
     }),
     createExecutionShape(executor, {}),
-    createExecutionShape(executor, { log: Object.assign(new AttemptLog(), { endedAt: SOME_TIME }) }),
-    createExecutionShape(executor, { deadline }),
+    createExecutionShape(executor, { log: Object.assign(new AttemptLog(execution), { endedAt: SOME_TIME }) }),
+    createExecutionShape(executor, { deadlines }),
     createExecutionShape(executor, { slot }),
     createExecutionShape(executor, { members }),
   ]

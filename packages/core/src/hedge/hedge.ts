@@ -1,5 +1,5 @@
-import { bindContext } from '../async-context.js'
-import { AttemptContext, type AttemptRun } from '../attempt/attempt.js'
+import { setCallTimer } from '../async-context.js'
+import { AttemptContext, type AttemptRun, createRun } from '../attempt/attempt.js'
 import type { Classification } from '../classify/index.js'
 import type { Clock } from '../clock.js'
 import type { Duration } from '../duration.js'
@@ -31,13 +31,13 @@ export interface HedgeHost {
   /** Calls the guarded function. */
   callFunction(context: AttemptContext): Promise<unknown>
   /** Reserves another call. Returns its member, undefined where there is no pool, false where the call is not allowed. */
-  selectForHedge(): Selection | undefined | false
+  select(): Selection | undefined | false
   /** Handles the failure of one call; returns its classification and whether another call can start at once. */
-  onHedgeFailed(run: AttemptRun, error: unknown): { known: Classification; shouldHedge: boolean }
+  onRunFailed(run: AttemptRun, error: unknown): { known: Classification; shouldHedge: boolean }
   /** Adds a failed call to the log while others are still running. */
-  recordHedge(run: AttemptRun, error: unknown, known: Classification): void
+  appendFailure(run: AttemptRun, error: unknown, known: Classification): void
   /** Handles the end of a call whose result is no longer needed. A deadline counts against its member, an abort does not. */
-  cancelHedge(run: AttemptRun, reason: unknown, isDeadline: boolean): void
+  cancelRun(run: AttemptRun, reason: unknown, isDeadline: boolean): void
   /** Makes this call the one that represents the attempt in records. */
   promoteRun(run: AttemptRun): void
 }
@@ -102,7 +102,7 @@ export class HedgedAttempt {
     this.isOver = true
     this.clock.clearTimer(this.timer)
     for (const run of this.running) {
-      this.host.cancelHedge(run, reason, isDeadline)
+      this.host.cancelRun(run, reason, isDeadline)
       run.context.abort(reason)
     }
   }
@@ -110,10 +110,10 @@ export class HedgedAttempt {
   private readonly startNextHedge = (): void => {
     this.clock.clearTimer(this.timer)
     if (this.isOver || this.callsLeft === 0) return
-    const selection = this.host.selectForHedge()
+    const selection = this.host.select()
     if (this.isOver) {
       // A listener of the member's breaker aborted the call.
-      if (selection) this.host.cancelHedge(this.createRun(selection), LOSER_ABORT_REASON, false)
+      if (selection) this.host.cancelRun(this.createRun(selection), LOSER_ABORT_REASON, false)
     } else if (selection !== false) {
       this.callsLeft--
       this.startRun(selection)
@@ -121,13 +121,13 @@ export class HedgedAttempt {
   }
 
   private waitForNextHedge(): void {
-    this.timer = this.clock.setTimer(bindContext(this.startNextHedge), this.delay)
+    this.timer = setCallTimer(this.clock, this.startNextHedge, this.delay)
   }
 
   private createRun(selection: Selection | undefined): HedgedRun {
-    const { number } = this.first
+    const { number, sequence } = this.first
     const context = new AttemptContext(number, selection?.member)
-    return { number, startedAt: this.clock.now(), context, selection, isMemberFault: undefined }
+    return createRun(number, this.clock.now(), sequence, context, selection) as HedgedRun
   }
 
   private startRun(selection: Selection | undefined): void {
@@ -149,10 +149,10 @@ export class HedgedAttempt {
 
   private onRunFailed(run: HedgedRun, error: unknown): void {
     this.running.delete(run)
-    const { known, shouldHedge } = this.host.onHedgeFailed(run, error)
+    const { known, shouldHedge } = this.host.onRunFailed(run, error)
     if (shouldHedge) this.startNextHedge()
     else this.callsLeft = 0
-    if (this.running.size > 0 && !isStopRetrying(error)) this.host.recordHedge(run, error, known)
+    if (this.running.size > 0 && !isStopRetrying(error)) this.host.appendFailure(run, error, known)
     else {
       this.promote(run)
       this.finish(unwrapStopRetrying(error), false)

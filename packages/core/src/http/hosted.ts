@@ -1,5 +1,5 @@
 import type { PooledAttempt } from '../attempt/attempt.js'
-import type { Executed } from '../execution/execution.js'
+import type { Executed } from '../execution/call.js'
 import type { Fallback } from '../fallback/fallback.js'
 import type { ExecutorOptions, GuardExecutor } from '../guard/guard-executor.js'
 import type { GuardSettings, TimeoutOptions } from '../guard/options.js'

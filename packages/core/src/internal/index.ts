@@ -35,13 +35,14 @@ export { overrideProblems, SETTING_NAMES } from '../decorators/settings/table.js
 export { createDeferred, type Deferred } from '../deferred.js'
 export { parseDuration } from '../duration.js'
 export type { Admission } from '../execution/admission.js'
+export { copyCallOptions, type GuardedFunction } from '../execution/call.js'
 export { executeDirectly } from '../execution/direct-call.js'
 export {
   createAttemptTimeoutError,
   createBulkheadFullError,
   createTotalTimeoutError,
 } from '../execution/errors.js'
-export { copyCallOptions, Execution, type GuardedFunction } from '../execution/execution.js'
+export { Execution } from '../execution/execution.js'
 export { type FirstAttempt, type FirstAttemptTracker } from '../execution/first-attempt.js'
 export type { EffectivePolicy, ExecutionHooks } from '../execution/hooks.js'
 export { breakerOutcome } from '../execution/outcome.js'

@@ -4,36 +4,7 @@ import { hasBrand } from '../errors.js'
 import { reportOnce } from '../report.js'
 import { computeDelay } from './delay.js'
 import type { CompiledRetryPolicy, Outcome } from './options.js'
-
-/** Why a call ended. */
-export type StopReason =
-  | 'succeeded'
-  | 'not_retryable'
-  | 'attempts_spent'
-  | 'deadline'
-  | 'budget_spent'
-  | 'circuit_open'
-  | 'pool_unavailable'
-  | 'network_down'
-  | 'bulkhead_full'
-  | 'unwanted_value'
-  | 'before_retry'
-  | 'nested'
-  | 'cancelled'
-  | 'aborted'
-
-/** The reasons with which a guard ends a call after it used up its own retries. */
-const EXHAUSTION: ReadonlySet<StopReason> = new Set([
-  'attempts_spent',
-  'deadline',
-  'budget_spent',
-  'circuit_open',
-  'nested',
-])
-
-/** Whether a call that ended so has used up its retries. A call that allows only one attempt has used up none. */
-export const isExhausted = (stopped: StopReason, maxAttempts: number): boolean =>
-  maxAttempts > 1 && EXHAUSTION.has(stopped)
+import type { StopReason } from './stop-reason.js'
 
 /** The key of a property that only the errors of `stopRetrying` have, also those of another installation of this package. */
 export const STOP_RETRYING = Symbol.for('holdfast.stop-retrying')
@@ -53,14 +24,20 @@ export const throwUnwrapped = (error: unknown): never => {
   throw unwrapStopRetrying(error)
 }
 
-/** Whether the policy allows a retry after this error, regardless of how many attempts are left. */
+/**
+ * Whether the policy allows a retry after this error, regardless of how many attempts are left.
+ *
+ * @param isMemberFault - whether a pool member caused the error, so that another member can succeed
+ */
 export function isRetryable(
   policy: CompiledRetryPolicy,
   error: unknown,
   classification: Classification,
   attempt: number,
+  isMemberFault = false,
 ): boolean {
   if (policy.matchesAbortOn?.(error, classification)) return false
+  if (isMemberFault) return true
   // `retryIf` comes first, so that it is called with every error and not only with those that no other rule retries.
   if (shouldRetryOutcome(policy, { error, attempt })) return true
   return policy.matchesRetryOn

@@ -1,5 +1,5 @@
 import { readCauseChain } from '../classify/cause-chain.js'
-import type { StopReason } from '../retry/decide.js'
+import type { StopReason } from '../retry/stop-reason.js'
 import { sharedByAllCopies } from '../shared-registry.js'
 
 /** The record of one attempt, kept if the call failed at least once. */

@@ -1,6 +1,6 @@
 import { isHoldfastError } from '../errors.js'
 import type { GuardEvent } from '../guard/events.js'
-import type { StopReason } from '../retry/decide.js'
+import type { StopReason } from '../retry/stop-reason.js'
 import type { Meter } from './types.js'
 
 /** The reasons of calls that were rejected before their first attempt. */

@@ -94,7 +94,7 @@ export class RuntimeCall implements ExecutionHooks, ObservedCall {
   }
 
   get maxAttempts(): number {
-    return this.execution.maxAttempts
+    return this.execution.policy.maxAttempts
   }
 
   /** The number of the last attempt. */
@@ -104,17 +104,17 @@ export class RuntimeCall implements ExecutionHooks, ObservedCall {
 
   /** When the last attempt started, on the monotonic clock. */
   get startedAt(): number {
-    return this.execution.startedAt
+    return this.execution.run?.startedAt ?? 0
   }
 
   /** The pool member of the last attempt. */
   get member(): Member | undefined {
-    return this.execution.member
+    return this.execution.run?.selection?.member
   }
 
   /** The records of the attempts so far. */
   get history(): readonly AttemptRecord[] {
-    return this.execution.attempts
+    return this.execution.log?.records ?? []
   }
 
   start<T>(): Promise<T> {
