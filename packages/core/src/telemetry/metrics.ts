@@ -1,15 +1,7 @@
 import { isHoldfastError } from '../errors.js'
 import type { GuardEvent } from '../guard/events.js'
-import type { StopReason } from '../retry/stop-reason.js'
+import { rejectionReason } from '../retry/stop-reason.js'
 import type { Meter } from './types.js'
-
-/** The reasons of calls that were rejected before their first attempt. */
-const REJECTION_REASONS: ReadonlySet<StopReason> = new Set([
-  'circuit_open',
-  'bulkhead_full',
-  'pool_unavailable',
-  'network_down',
-])
 
 /** The metrics of the calls of one guard. */
 export interface CallMetrics {
@@ -43,7 +35,7 @@ export function createCallMetrics(meter: Meter, operation: string): CallMetrics 
         case 'gave_up':
           countCall('failure', event.attempt)
           // A call whose breaker opened after an attempt ends with the error of that attempt.
-          if (REJECTION_REASONS.has(event.stopped) && isHoldfastError(event.error))
+          if (isHoldfastError(event.error) && rejectionReason(event.error.code) === event.stopped)
             rejections.add(1, { operation, reason: event.stopped })
           return
         case 'retry_scheduled':
