@@ -1,13 +1,12 @@
 import type { RetryPolicy } from '@holdfast/records'
-import type { CircuitBreaker, RetryBudget } from 'holdfast'
-import type { Bulkhead, EffectivePolicy, ExecutorOptions, Fallback, GuardExecutor } from 'holdfast/internal'
+import type { CircuitBreaker } from 'holdfast'
+import type { EffectivePolicy, ExecutorOptions, Fallback, GuardExecutor } from 'holdfast/internal'
 import type { OperationMetrics } from '../observation/observed-call.js'
+import type { SharedLimits } from './policy-limits.js'
 
-/** The settings of a policy in shadow mode. Its breaker, bulkhead and budget are its own: they only observe calls. */
-interface ShadowPolicy extends EffectivePolicy {
+/** The settings of a policy in shadow mode. Its breaker and limits are its own: they only observe calls. */
+interface ShadowPolicy extends EffectivePolicy, SharedLimits {
   readonly breaker: CircuitBreaker | undefined
-  readonly bulkhead: Bulkhead | undefined
-  readonly budget: RetryBudget | undefined
 }
 
 /** A policy of the file, compiled for the core. It decides about the failures of one kind. */

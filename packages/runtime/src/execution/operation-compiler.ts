@@ -239,8 +239,7 @@ export class OperationCompiler {
       {
         ...settings,
         retry: initialPolicy.policy,
-        bulkhead: isShadow ? undefined : limits.bulkhead(policyRecord, owner, bulkheadPlace),
-        budget: isShadow ? undefined : limits.budget(policyRecord, owner),
+        ...(!isShadow && limits.limitsFor(policyRecord, owner, bulkheadPlace)),
       },
       executorOptions,
     )
@@ -334,8 +333,7 @@ export class OperationCompiler {
     }
     if (!policyRecord.enabled) return singleAttempt
     const breaker = breakerIn(shadowShared)
-    const bulkhead = shadowShared.limits.bulkhead(policyRecord, owner, bulkheadPlace)
-    const budget = shadowShared.limits.budget(policyRecord, owner)
-    return { ...singleAttempt, shadow: { policy, attemptTimeout, totalTimeout, breaker, bulkhead, budget } }
+    const limits = shadowShared.limits.limitsFor(policyRecord, owner, bulkheadPlace)
+    return { ...singleAttempt, shadow: { policy, attemptTimeout, totalTimeout, breaker, ...limits } }
   }
 }

@@ -2,6 +2,12 @@ import type { RetryPolicy } from '@holdfast/records'
 import { type Clock, RetryBudget, type RetryBudgetOptions } from 'holdfast'
 import { Bulkhead } from 'holdfast/internal'
 
+/** The limits of a policy that all its calls share. */
+export interface SharedLimits {
+  readonly bulkhead: Bulkhead | undefined
+  readonly budget: RetryBudget | undefined
+}
+
 /** Creates a budget that the whole fleet shares; undefined where there is no fleet. */
 export type CreateSharedBudget = (
   id: string,
@@ -23,8 +29,12 @@ export class PolicyLimits {
     this.createSharedBudget = shared
   }
 
-  /** `place` is the scope of the overrides that set the limits, if there are any. Each scope has its own bulkhead. */
-  bulkhead(record: RetryPolicy, owner: RetryPolicy, place: string): Bulkhead | undefined {
+  /** `place` is the scope of the overrides that set the bulkhead, if there are any. Each scope has its own bulkhead. */
+  limitsFor(record: RetryPolicy, owner: RetryPolicy, place: string): SharedLimits {
+    return { bulkhead: this.bulkhead(record, owner, place), budget: this.budget(record, owner) }
+  }
+
+  private bulkhead(record: RetryPolicy, owner: RetryPolicy, place: string): Bulkhead | undefined {
     const { id: policyId, bulkhead } = owner.bulkhead ? owner : record
     if (!bulkhead) return undefined
     const id = JSON.stringify([policyId, place])
@@ -36,7 +46,7 @@ export class PolicyLimits {
     return created
   }
 
-  budget(record: RetryPolicy, owner: RetryPolicy): RetryBudget | undefined {
+  private budget(record: RetryPolicy, owner: RetryPolicy): RetryBudget | undefined {
     const { id, budget } = owner.budget ? owner : record
     if (!budget) return undefined
     const key = JSON.stringify(budget)
