@@ -26,12 +26,24 @@ const retryableStatus = z.int().refine(isRetryableStatus, { error: expecting(RET
 
 const { bulkhead, hedge, budget } = policyFields.shape
 
+/** The fields of a policy whose value is an object. */
+type PolicyPartName = {
+  [Name in keyof RetryPolicy]-?: NonNullable<RetryPolicy[Name]> extends Readonly<Record<string, unknown>>
+    ? Name
+    : never
+}[keyof RetryPolicy]
+
+/** The parts of a policy in a change, from which fields with a default can be left out. A missing part does not compile. */
+const policyPartChanges = {
+  bulkhead: bulkhead.unwrap().unwrap().partial({ queue: true }).nullish(),
+  hedge: hedge.unwrap().unwrap().partial({ max: true }).nullish(),
+  budget: budget.unwrap().unwrap().partial().nullish(),
+} satisfies Record<PolicyPartName, z.ZodType>
+
 const policyChangeSchema = z
   .strictObject({
     ...policyFields.partial().shape,
-    bulkhead: bulkhead.unwrap().unwrap().partial({ queue: true }).nullish(),
-    hedge: hedge.unwrap().unwrap().partial({ max: true }).nullish(),
-    budget: budget.unwrap().unwrap().partial().nullish(),
+    ...policyPartChanges,
     retry_status_codes: z.array(retryableStatus).nullish(),
     reason: reasonField,
   })
