@@ -35,7 +35,12 @@ export const TOPICS = {
       topic('Classification of errors', 'core/src/classify/', 'classification.md'),
       topic(
         'Events and sessions',
-        ['core/src/session/', 'core/src/execution/events', 'core/src/guard/events', 'core/src/retry/decide'],
+        [
+          'core/src/session/',
+          'core/src/execution/events',
+          'core/src/guard/events',
+          'core/src/retry/stop-reason',
+        ],
         'events-and-sessions.md',
       ),
       topic('Errors', 'core/src/errors', 'errors.md'),

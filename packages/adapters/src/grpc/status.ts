@@ -1,4 +1,5 @@
 import { isHoldfastError } from 'holdfast'
+import { ownErrorOf } from 'holdfast/internal'
 import type { GrpcMetadata, GrpcStatus } from './types.js'
 
 export const OK = 0
@@ -8,15 +9,12 @@ export const DEADLINE_EXCEEDED = 4
 const RESOURCE_EXHAUSTED = 8
 const UNAVAILABLE = 14
 
-/** The status that the caller gets for an error of the engine. */
-const CODES: Readonly<Record<string, number>> = {
-  ATTEMPT_TIMEOUT: DEADLINE_EXCEEDED,
-  TOTAL_TIMEOUT: DEADLINE_EXCEEDED,
-  BULKHEAD_FULL: RESOURCE_EXHAUSTED,
-  CANCELLED,
-  CIRCUIT_OPEN: UNAVAILABLE,
-  NETWORK_DOWN: UNAVAILABLE,
-  POOL_UNAVAILABLE: UNAVAILABLE,
+/** The status that the caller gets for an error of the engine, by what the error means. */
+function toStatusCode(code: string): number {
+  const [, httpStatus, rejects] = ownErrorOf(code) ?? []
+  if (code === 'CANCELLED') return CANCELLED
+  if (httpStatus === 504) return DEADLINE_EXCEEDED
+  return rejects === 'operation' ? UNAVAILABLE : rejects === 'call' ? RESOURCE_EXHAUSTED : UNKNOWN
 }
 
 /** The error of an attempt that ended with a status other than OK. The engine classifies it by `code`. */
@@ -46,6 +44,6 @@ export function toStatus(
     const { code, details, metadata } = error
     return { code, details, metadata, cause: error }
   }
-  const code = isHoldfastError(error) ? (CODES[error.code] ?? UNKNOWN) : UNKNOWN
+  const code = isHoldfastError(error) ? toStatusCode(error.code) : UNKNOWN
   return { code, details: (error as Error).message, metadata: createMetadata(), cause: error }
 }

@@ -17,7 +17,7 @@ import {
   unwrapStopRetrying,
 } from '../retry/decide.js'
 import type { CompiledRetryPolicy } from '../retry/options.js'
-import { type RejectionReason, rejectionReason, type StopReason } from '../retry/stop-reason.js'
+import { rejectionReason, type StopReason } from '../retry/stop-reason.js'
 import { type Session, sessionSequence } from '../session/session.js'
 import type { Admission } from './admission.js'
 import { AttemptLog } from './attempt-log.js'
@@ -407,7 +407,8 @@ export class Execution<T> implements Deferred<T>, AbortListener, SlotOwner {
 
   /** Handles an attempt that was rejected before it started: the execution ends with its last error, or with this one. */
   private rejectAttempt(error: HoldfastError): false {
-    const stopped = rejectionReason(error.code) as RejectionReason
+    // A user's pool can reject with any code.
+    const stopped = rejectionReason(error.code) ?? 'pool_unavailable'
     if (this.number > 0) return this.stop(stopped)
     this.number = 1
     this.openLog().appendRejection(error)

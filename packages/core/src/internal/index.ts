@@ -107,5 +107,6 @@ export {
   parseRetryOptions,
   RETRY_DEFAULTS,
 } from '../retry/options.js'
+export { type RejectionReason, rejectionReason } from '../retry/stop-reason.js'
 export { sessionSequence } from '../session/session.js'
 export { editDistance, suggest } from '../suggest.js'

@@ -39,7 +39,7 @@ const STOP_REASON_BY_CODE = {
 } as const satisfies { readonly [code in HoldfastErrorCode]?: StopReason }
 
 /** A code with which a guard rejects a call before its first attempt. */
-export type RejectionCode = keyof typeof STOP_REASON_BY_CODE
+type RejectionCode = keyof typeof STOP_REASON_BY_CODE
 
 /** The stop reason of a rejected call. */
 export type RejectionReason = (typeof STOP_REASON_BY_CODE)[RejectionCode]

@@ -7,6 +7,8 @@ import {
   isRetryable,
   nextDelay,
   type PermitState,
+  type RejectionReason,
+  rejectionReason,
 } from 'holdfast/internal'
 import type { ShadowDecision } from '../observation/observed-call.js'
 import type { CompiledOperation, CompiledPolicy } from './compiled-operation.js'
@@ -49,8 +51,7 @@ export class ShadowEvaluator {
     if (++this.attemptNumber === 1) {
       this.callStartedAt = now
       if (initialPolicy.shadow?.bulkhead !== undefined && !this.enterBulkhead()) {
-        const bulkheadError = createBulkheadFullError(guard.settings.name)
-        return this.createRejection(initialPolicy, bulkheadError, 'bulkhead_full')
+        return this.createRejection(initialPolicy, createBulkheadFullError(guard.settings.name))
       }
       initialPolicy.shadow?.budget?.deposit()
     }
@@ -60,7 +61,7 @@ export class ShadowEvaluator {
       const permit: PermitState = { epoch: 0, startedAt: 0, leaseEnd: 0 }
       const lease = attemptTimeout < Infinity ? attemptTimeout : undefined
       if (!breaker.tryAcquire(permit, lease, now))
-        return this.createRejection(policy, breaker.createOpenError(), 'circuit_open')
+        return this.createRejection(policy, breaker.createOpenError())
       this.permits.set(breaker, permit)
     }
     return undefined
@@ -124,18 +125,14 @@ export class ShadowEvaluator {
     return entered
   }
 
-  private createRejection(
-    { record }: CompiledPolicy,
-    error: HoldfastError,
-    next: StopReason,
-  ): ShadowDecision {
+  private createRejection({ record }: CompiledPolicy, error: HoldfastError): ShadowDecision {
     this.isFinished = true
     this.onAttemptCancelled()
     return {
       policyId: record.id,
       attempt: this.attemptNumber,
       maxAttempts: record.maxAttempts,
-      next,
+      next: rejectionReason(error.code) as RejectionReason,
       error,
       isActualError: false,
     }

@@ -1,12 +1,17 @@
 import type { EventInput } from '@holdfast/config'
 import type { Clock, StopReason } from 'holdfast'
-import { runOutsideContext } from 'holdfast/internal'
+import { type RejectionReason, runOutsideContext } from 'holdfast/internal'
 
 /** The period in which one rejected call of each operation and reason is recorded. */
 const PERIOD_MS = 1000
 
-/** The reasons of rejections that are limited: under overload, each of them can end thousands of calls per second. */
-const LIMITED_REASONS: ReadonlySet<StopReason> = new Set(['circuit_open', 'bulkhead_full'])
+/** Whether the records of each rejection are limited. Under overload, those that are can end thousands of calls per second. */
+const IS_LIMITED: Readonly<Record<RejectionReason, boolean>> = {
+  circuit_open: true,
+  bulkhead_full: true,
+  pool_unavailable: false,
+  network_down: false,
+}
 
 interface Period {
   readonly operation: string
@@ -31,7 +36,7 @@ export class RejectionLimiter {
 
   /** Counts a rejected call. Returns whether it is recorded. */
   admit(operation: string, reason: StopReason): boolean {
-    if (!LIMITED_REASONS.has(reason)) return true
+    if (!IS_LIMITED[reason as RejectionReason]) return true
     const key = `${reason} ${operation}`
     const period = this.periods.get(key)
     if (period !== undefined) {

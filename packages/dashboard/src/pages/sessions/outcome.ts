@@ -1,3 +1,4 @@
+import type { StopReason } from 'holdfast'
 import type { WireSession } from '../../api/types.js'
 import { formatName, formatPlural } from '../../format.js'
 
@@ -6,8 +7,8 @@ type WireAttempt = WireSession['attempts'][number]
 /** The outcomes of attempts that were rejected before the function was called. */
 const REJECTED_OUTCOMES: ReadonlySet<string> = new Set(['circuit_open', 'rate_limited', 'throttled'])
 
-/** Stop reasons whose name is not the common term. */
-const STOP_TEXTS: Readonly<Record<string, string>> = {
+/** The text of stop reasons whose name is not the common term. All others are displayed by their name. */
+const STOP_TEXTS: { readonly [reason in StopReason]?: string } = {
   attempts_spent: 'attempts exhausted',
   budget_spent: 'retry budget exhausted',
   deadline: 'total timeout',
@@ -18,7 +19,8 @@ const STOP_TEXTS: Readonly<Record<string, string>> = {
 }
 
 /** A stop reason in words. */
-export const formatStopReason = (reason: string): string => STOP_TEXTS[reason] ?? formatName(reason)
+export const formatStopReason = (reason: string): string =>
+  STOP_TEXTS[reason as StopReason] ?? formatName(reason)
 
 /** Whether an entry of the record is a rejection and not a call of the function. */
 export const isRejected = ({ outcome }: { outcome: string }): boolean => REJECTED_OUTCOMES.has(outcome)
