@@ -7,7 +7,7 @@ const NODE_OPTIONS = 'the test starts its program with options of Node.js'
 /** @typedef {{ file: string, reason: string } | { tests: string[], reason: string }} KnownFailure */
 
 /** @type {Record<string, KnownFailure[]>} */
-export const KNOWN_FAILURES = {
+const KNOWN_FAILURES = {
   bun: [
     { file: '**/classify/real/http-clients.test.ts', reason: OWN_UNDICI },
     { file: '**/core/test/undici/**', reason: OWN_UNDICI },

@@ -34,10 +34,10 @@ it('a handler with both interfaces receives raw headers, because its wrapper joi
       onResponseEnd: () => resolve(),
       onResponseError: (_: unknown, error: Error) => reject(error),
     }
-    resilience()(dispatch as never)(
-      { origin: 'http://api.example', path: '/', method: 'GET' } as never,
-      wrapper as never,
-    )
+    const intercept = resilience() as unknown as (
+      next: unknown,
+    ) => (options: object, handler: object) => boolean
+    intercept(dispatch)({ origin: 'http://api.example', path: '/', method: 'GET' }, wrapper)
   })
   expect(cookies).toEqual(['a=1', 'b=2'])
 })
