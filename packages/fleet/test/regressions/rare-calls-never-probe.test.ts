@@ -6,7 +6,7 @@ import { GRANT_PROBE, type RedisScript, SETTLE_PROBE } from '../../src/lua/scrip
 import type { RedisConnection } from '../../src/redis-connection.js'
 
 // A call that is rejected while a permit is requested leaves the permit to the next call, for one second. An operation that was called
-// less often than that never used a permit, so its shared breaker stayed open for ever.
+// less often than that never used a permit, so its shared breaker stayed open until an operator reset it.
 
 const clock = fakeClock()
 
