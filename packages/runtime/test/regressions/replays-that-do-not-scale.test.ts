@@ -98,7 +98,8 @@ describe('replays from a store that leases in batches', () => {
     const called: string[] = []
     queue.handle('write', (_: unknown, { idempotencyKey }) => void called.push(idempotencyKey))
     const batch = queue.replayBatch().catch((error: unknown) => error)
-    await clock.advance(10_000)
+    // Results are recorded again for about 50 seconds.
+    await clock.advance(60_000)
     expect(await batch).toMatchObject({ message: 'the store is gone' })
     settle.mockRestore()
     const before = called.length
