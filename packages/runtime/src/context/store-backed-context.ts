@@ -26,11 +26,19 @@ const OUTBOX_CAPACITY = 10_000
 
 const SILENT_LOGGER: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
+/** What names of this process in the store contain. */
+export interface ProcessIdentity {
+  readonly hostname: string
+  readonly pid: number
+}
+
 export interface StoreBackedContextOptions {
   clock: Clock
   random: Random
   logger: Logger | undefined
   store: Store
+  /** @defaultValue that of the operating system */
+  identity?: ProcessIdentity | undefined
 }
 
 /** The context that every part of a runtime gets, with the outboxes through which records reach the store. */
@@ -46,6 +54,7 @@ export class StoreBackedContext implements RuntimeContext {
   readonly audits: Outbox<AuditRecord>
   /** The name of this process among several that write to one store. */
   readonly node: string
+  readonly identity: ProcessIdentity
   private readonly eventIds: SortedIds
   private readonly auditIds: SortedIds
   private redactValue = makeRedactor()
@@ -53,13 +62,14 @@ export class StoreBackedContext implements RuntimeContext {
   /** When each line was last written to stderr, so that it is not repeated within a minute. */
   private readonly lastWarnedAt = new Map<string, number>()
 
-  constructor({ clock, random, logger, store }: StoreBackedContextOptions) {
+  constructor({ clock, random, logger, store, identity }: StoreBackedContextOptions) {
     // Timers of the runtime serve many calls, so they run outside the async context of any of them.
     this.clock = backgroundClock(clock)
     this.random = random
     this.logger = logger ?? SILENT_LOGGER
     this.store = store
-    this.node = `${hostname()}:${process.pid}:${randomString(random, 6)}`
+    this.identity = identity ?? { hostname: hostname(), pid: process.pid }
+    this.node = `${this.identity.hostname}:${this.identity.pid}:${randomString(random, 6)}`
     const dropWarnings = this.createThrottledWarnings()
     this.bus = new EventBus((count, type) => {
       dropWarnings.warn(`${count} events were dropped because a listener to ${type} could not keep up`)

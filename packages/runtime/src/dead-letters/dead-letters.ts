@@ -45,6 +45,8 @@ export interface DeadLetterDependencies {
   onBreakerClosed?(listener: () => void): () => void
   /** Encrypts the other data that uses these keys with the newest key. */
   rotateOthers?(): Promise<Rotation>
+  /** The process id in the names of lease holders. @defaultValue that of the operating system */
+  pid?: number
 }
 
 /**
@@ -97,7 +99,7 @@ export class DeadLetters {
       this.payloadCipher,
       this.closeController.signal,
     )
-    this.leaseOwners = new LeaseOwnerIds(runtime)
+    this.leaseOwners = new LeaseOwnerIds(runtime, parts.pid ?? process.pid)
     this.audit = new BestEffortAudit(runtime)
     this.retentionClock = new RetentionClock(runtime.clock)
     setMaxListeners(0, this.closeController.signal)

@@ -55,8 +55,8 @@ export class LeaseOwnerIds {
   private count = 0
   private readonly name: string
 
-  constructor(runtime: RuntimeContext) {
-    this.name = `${process.pid}-${randomString(runtime.random, 8)}`
+  constructor(runtime: RuntimeContext, pid: number) {
+    this.name = `${pid}-${randomString(runtime.random, 8)}`
   }
 
   nextId(): string {

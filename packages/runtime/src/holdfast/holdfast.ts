@@ -33,7 +33,7 @@ import type {
 import { Breakers } from '../breakers/service.js'
 import { checkOpenOptions, checkOperation } from '../call-options.js'
 import type { Configuration } from '../config/configuration.js'
-import type { StoreBackedContext } from '../context/store-backed-context.js'
+import type { ProcessIdentity, StoreBackedContext } from '../context/store-backed-context.js'
 import type { DeadLetters } from '../dead-letters/dead-letters.js'
 import type { ErrorLog } from '../error-log/error-log.js'
 import type { Fleet } from '../fleet/fleet.js'
@@ -335,6 +335,8 @@ export interface RuntimePorts {
   redisDriver?: RedisDriver | undefined
   /** Milliseconds between two reads of the changes that other processes made through the API. @defaultValue 1000 */
   refreshInterval?: number | undefined
+  /** What names of this process in the store contain. @defaultValue those of the operating system */
+  identity?: ProcessIdentity | undefined
 }
 
 /** Creates the runtime outside its class, because esbuild renames a class that refers to itself. */
@@ -352,7 +354,7 @@ export async function openRuntime(input: string | OpenOptions, ports: RuntimePor
     throw isChosen ? error : defaultStoreError(url, error)
   })
   try {
-    const { redisDriver, refreshInterval } = ports
+    const { redisDriver, refreshInterval, identity } = ports
     const container = new RuntimeContainer({
       clock,
       random,
@@ -363,6 +365,7 @@ export async function openRuntime(input: string | OpenOptions, ports: RuntimePor
       storeOf,
       redisDriver,
       refreshInterval,
+      identity,
     })
     await container.start(options.watch !== false)
     return new (Holdfast as unknown as new (container: RuntimeContainer) => Holdfast)(container)

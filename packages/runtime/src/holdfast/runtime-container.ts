@@ -10,7 +10,7 @@ import { BreakerEventRouter } from '../breakers/event-router.js'
 import { BreakerPersistence } from '../breakers/persistence.js'
 import { BreakerRegistry } from '../breakers/registry.js'
 import { Configuration } from '../config/configuration.js'
-import { StoreBackedContext } from '../context/store-backed-context.js'
+import { type ProcessIdentity, StoreBackedContext } from '../context/store-backed-context.js'
 import { DeadLetterCapture } from '../dead-letters/dead-letter-capture.js'
 import { DeadLetters } from '../dead-letters/dead-letters.js'
 import { CallErrors } from '../error-log/call-errors.js'
@@ -48,6 +48,8 @@ export interface RuntimeContainerOptions {
   redisDriver?: RedisDriver | undefined
   /** How often changes of other processes are read. @defaultValue 1000 */
   refreshInterval?: number | undefined
+  /** What names of this process in the store contain. @defaultValue those of the operating system */
+  identity?: ProcessIdentity | undefined
 }
 
 /**
@@ -82,9 +84,9 @@ export class RuntimeContainer {
   private readonly redisDriver: RedisDriver | undefined
 
   constructor(parts: RuntimeContainerOptions) {
-    const { clock, random, options, source, store, url, storeOf } = parts
+    const { clock, random, options, source, store, url, storeOf, identity } = parts
     this.redisDriver = parts.redisDriver
-    const runtime = new StoreBackedContext({ clock, random, logger: options.logger, store })
+    const runtime = new StoreBackedContext({ clock, random, logger: options.logger, store, identity })
     this.runtime = runtime
     this.store = store
     const log = new RetryLog(options.logger)
@@ -194,6 +196,7 @@ export class RuntimeContainer {
       policyIdOf: (operation) => this.calls.operationFor(operation).initialPolicy.record.id,
       onBreakerClosed: (listener) => runtime.bus.on('circuit_breaker_closed', listener),
       rotateOthers: () => this.config.rotateKeys(),
+      pid: runtime.identity.pid,
     })
     this.requests = new RequestService({
       run: (operation, fn, input) => this.run(operation, fn, input),

@@ -86,7 +86,10 @@ export class SimulatedNode {
     this.process = process
     const { config, openStore, redisDriver } = this.environment.connect(process)
     const options = { config, env: {}, watch: false, clock: clock as Clock, random: process.random }
-    openRuntime(options, { openStore, redisDriver, refreshInterval: REFRESH_INTERVAL_MS }).then(
+    // The size of a record decides how a write to a disk fails, so no name may depend on the machine of the simulation.
+    const identity = { hostname: this.name, pid: this.starts }
+    const ports = { openStore, redisDriver, refreshInterval: REFRESH_INTERVAL_MS, identity }
+    openRuntime(options, ports).then(
       (runtime) => {
         if (!process.isAlive) return
         process.runtime = runtime

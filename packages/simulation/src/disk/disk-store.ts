@@ -22,6 +22,18 @@ function createSerialLock(): FileLock {
 }
 
 class StoreDisk extends Disk {
+  private readonly processFiles: ProcessFileSystem
+
+  constructor(fs: ProcessFileSystem) {
+    super(fs)
+    this.processFiles = fs
+  }
+
+  /** Ids of the operating system differ in each run of a seed, and appear in messages. */
+  override createId(): string {
+    return this.processFiles.createId()
+  }
+
   override createLock(): FileLock {
     return createSerialLock()
   }

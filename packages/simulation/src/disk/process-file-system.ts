@@ -16,6 +16,8 @@ type PendingOperation = () => void
 export interface ProcessFileSystem extends FileSystem {
   /** The process dies: of its running operations some are finished now, and nothing happens after that. */
   kill(): void
+  /** Creates an id that no process has used for a name on this disk. */
+  createId(): string
 }
 
 /** Creates the file system of a process. `onFinished` is called before the process gets the result of an operation. */
@@ -175,6 +177,7 @@ export function createProcessFileSystem(
       ),
     stat: (path) => read(path, () => statusOf(require(path))),
     statfs: (path) => read(path, () => ({ bavail: disk.has('full') ? 0 : FREE_BLOCKS, bsize: BLOCK_BYTES })),
+    createId: () => disk.createId(),
     kill() {
       isAlive = false
       for (const effect of pending)

@@ -34,6 +34,7 @@ export class SimulatedDisk {
   /** Changes of names that are not on the device, oldest first. */
   private pendingNames: NameChange[] = []
   private inodeCount = 0
+  private idCount = 0
   private lastTime = 0
 
   constructor(scheduler: Scheduler, choices: Choices) {
@@ -72,6 +73,11 @@ export class SimulatedDisk {
   changeTime(): number {
     this.lastTime = Math.max(this.lastTime + 0.001, this.scheduler.now)
     return this.lastTime
+  }
+
+  /** A number that no earlier call has returned. */
+  createId(): string {
+    return `${++this.idCount}`
   }
 
   createFile(): FileNode {

@@ -94,6 +94,11 @@ export class Disk {
     return undefined
   }
 
+  /** Creates an id that no file on the disk has in its name. */
+  createId(): string {
+    return randomUUID()
+  }
+
   /** This disk for work under a lock: each change first verifies that the lock was not taken over by another process. */
   fencedBy(lock: { verify(): void }): this {
     return new Proxy(this, {
@@ -123,7 +128,7 @@ export class Disk {
 
   /** Replaces a file atomically: readers see the old or the new content. `syncFolder` makes the name durable. */
   async replace(path: string, content: string | Uint8Array): Promise<void> {
-    const unfinished = join(dirname(path), UNFINISHED_PREFIX + randomUUID())
+    const unfinished = join(dirname(path), UNFINISHED_PREFIX + this.createId())
     try {
       const file = await this.fs.open(unfinished, 'wx', FILE_MODE)
       try {
