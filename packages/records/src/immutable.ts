@@ -42,12 +42,18 @@ export const copyForReader = <T>(value: T): T =>
 /** Returns a copy of plain data that its reader can change. */
 export function deepCopy<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    const items: unknown[] = value.slice()
+    for (let i = 0; i < items.length; i++) {
+      const item = items[i]
+      if (typeof item === 'object' && item !== null) items[i] = deepCopy(item)
+    }
+    return items as T
+  }
   if (value instanceof Date) return new Date(value) as T
-  if (Array.isArray(value)) return value.map(deepCopy) as T
   if (!isPlainObject(value)) return value
   const result: Record<string, unknown> = {}
-  for (const [key, fieldValue] of Object.entries(value))
-    defineField(result, key, deepCopy(fieldValue as unknown))
+  for (const key of Object.keys(value)) defineField(result, key, deepCopy((value as typeof result)[key]))
   return result as T
 }
 
