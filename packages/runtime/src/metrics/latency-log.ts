@@ -105,17 +105,19 @@ export class LatencyLog {
 
   /** The blocks that changed since the last call, as plain data: pairs of bucket and weight by minute. */
   takeChanged(): { start: number; data: Record<string, number[]> }[] {
-    return [...this.blocks.values()]
-      .filter(({ isDirty }) => isDirty)
-      .map((block) => {
-        const data: Record<string, number[]> = {}
-        for (const entry of block.entries.subarray(0, block.size)) {
-          const pairs = (data[entry >>> MINUTE_SHIFT] ??= [])
-          pairs.push((entry >>> BUCKET_SHIFT) % LATENCY_BUCKETS, entry & MAX_WEIGHT)
-        }
-        block.isDirty = false
-        return { start: block.start, data }
-      })
+    const changed: ReturnType<LatencyLog['takeChanged']> = []
+    for (const block of this.blocks.values()) {
+      if (!block.isDirty) continue
+      block.isDirty = false
+      const data: Record<string, number[]> = {}
+      for (let i = 0; i < block.size; i++) {
+        const entry = block.entries[i] as number
+        const pairs = (data[entry >>> MINUTE_SHIFT] ??= [])
+        pairs.push((entry >>> BUCKET_SHIFT) % LATENCY_BUCKETS, entry & MAX_WEIGHT)
+      }
+      changed.push({ start: block.start, data })
+    }
+    return changed
   }
 
   /** Marks a block as changed, because it could not be saved. */

@@ -63,7 +63,10 @@ export class LatencySketches {
       hour.isDirty = false
       const { store, zeroCount } = hour.sketch
       const bins: [number, number][] = []
-      for (const [i, weight] of store.bins.entries()) if (weight > 0) bins.push([i + store.offset, weight])
+      for (let i = 0; i < store.bins.length; i++) {
+        const weight = store.bins[i] as number
+        if (weight > 0) bins.push([i + store.offset, weight])
+      }
       rows.push({ start, data: { bins, zeros: zeroCount } })
     }
     return rows

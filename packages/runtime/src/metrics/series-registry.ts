@@ -38,10 +38,10 @@ const OPERATION_BREAKER_SHAPE: SeriesShape = { step: HOUR_MS, slots: 24, fields:
 const MEMBER_SHAPE: SeriesShape = { step: HOUR_MS, slots: 24, fields: 5 }
 
 /** A series in blocks that are saved and loaded separately. */
-type StoredSeries = Pick<
-  TimeSeries,
-  'blockLength' | 'isEmpty' | 'expire' | 'takeChanged' | 'markUnsaved' | 'mergeStored'
->
+interface StoredSeries
+  extends Pick<TimeSeries, 'blockLength' | 'isEmpty' | 'expire' | 'markUnsaved' | 'mergeStored'> {
+  takeChanged(): { start: number; data: unknown }[]
+}
 
 /** The label of an operation and a breaker that its calls must pass. */
 export const operationBreakerLabel = (operation: string, breaker: string): string =>
@@ -88,20 +88,17 @@ export class SeriesRegistry {
     this.latencies = new LatencySketches(reading)
   }
 
-  /** Every series with its name in the store. */
-  *namedSeries(): Iterable<readonly [name: string, series: StoredSeries]> {
-    yield ['minute:total', this.total]
-    for (const [prefix, labels] of this.groups())
-      for (const [label, series] of labels) yield [`${prefix}${label}`, series]
-  }
-
   /** The rows that changed since the last call. */
   takeChanged(node: string): MetricsRow[] {
     const rows: MetricsRow[] = []
-    for (const [name, series] of this.namedSeries())
-      for (const { start, data } of series.takeChanged()) rows.push({ series: name, start, node, data })
-    for (const { start, data } of this.latencies.takeChanged())
-      rows.push({ series: 'hour:sketch', start, node, data })
+    const take = (series: Pick<StoredSeries, 'takeChanged'>, prefix: string, label: string) => {
+      for (const { start, data } of series.takeChanged())
+        rows.push({ series: `${prefix}${label}`, start, node, data })
+    }
+    take(this.total, 'minute:', 'total')
+    for (const [prefix, labels] of this.groups())
+      for (const [label, series] of labels) take(series, prefix, label)
+    take(this.latencies, 'hour:', 'sketch')
     return rows
   }
 
@@ -121,8 +118,11 @@ export class SeriesRegistry {
 
   /** Deletes data that has not changed since a monotonic time. */
   expire(before: number): void {
-    for (const [, series] of this.namedSeries()) series.expire(before)
-    for (const [, labels] of this.groups()) labels.prune((series) => series.isEmpty)
+    this.total.expire(before)
+    for (const [, labels] of this.groups()) {
+      for (const [, series] of labels) series.expire(before)
+      labels.prune((series) => series.isEmpty)
+    }
     this.latencies.expire(before)
   }
 

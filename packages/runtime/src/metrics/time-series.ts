@@ -98,20 +98,29 @@ export class TimeSeries {
 
   /** The blocks that changed since the last call, as plain data: slots by their index. */
   takeChanged(): { start: number; data: Record<string, number[]> }[] {
-    const { fields } = this.shape
-    return [...this.blocks.values()]
-      .filter(({ isDirty }) => isDirty)
-      .map((block) => {
-        const data: Record<string, number[]> = {}
-        for (let slot = 0; slot < this.shape.slots; slot++) {
-          const end = (slot + 1) * fields
-          let at = slot * fields
-          while (at < end && block.numbers[at] === 0) at++
-          if (at < end) data[slot] = [...block.numbers.subarray(slot * fields, end)]
-        }
-        block.isDirty = false
-        return { start: block.start, data }
-      })
+    const changed: ReturnType<TimeSeries['takeChanged']> = []
+    for (const block of this.blocks.values()) {
+      if (!block.isDirty) continue
+      block.isDirty = false
+      changed.push({ start: block.start, data: this.slotsOf(block) })
+    }
+    return changed
+  }
+
+  /** The slots of a block that are not empty, by their index. */
+  private slotsOf({ numbers }: SeriesBlock): Record<string, number[]> {
+    const { slots, fields } = this.shape
+    const data: Record<string, number[]> = {}
+    for (let slot = 0; slot < slots; slot++) {
+      const first = slot * fields
+      let at = first
+      while (at < first + fields && numbers[at] === 0) at++
+      if (at === first + fields) continue
+      const values: number[] = []
+      for (let i = first; i < first + fields; i++) values.push(numbers[i] as number)
+      data[slot] = values
+    }
+    return data
   }
 
   /** Marks a block as changed, because it could not be saved. */
