@@ -28,17 +28,14 @@ export class EventQueue {
     heap[at] = event
   }
 
-  /** The first event that is not cancelled. */
-  peek(): ScheduledEvent | undefined {
-    while (this.heap[0]?.isDone) this.removeFirst()
-    return this.heap[0]
-  }
-
-  /** Removes and returns the first event that is not cancelled. */
-  pop(): ScheduledEvent | undefined {
-    const first = this.peek()
-    if (first !== undefined) this.removeFirst()
-    return first
+  /** Removes and returns the first event that is not cancelled, if it is due at `end` or earlier. */
+  popUntil(end: number): ScheduledEvent | undefined {
+    const { heap } = this
+    for (let first = heap[0]; first !== undefined && first.dueAt <= end; first = heap[0]) {
+      this.removeFirst()
+      if (!first.isDone) return first
+    }
+    return undefined
   }
 
   private removeFirst(): void {

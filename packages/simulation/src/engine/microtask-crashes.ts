@@ -39,7 +39,7 @@ export class MicrotaskCrashes {
   /** All microtasks of the event have run. */
   onEventEnded(): void {
     this.current = undefined
-    if (this.armed.size === 0) this.stop()
+    if (this.stopHook !== undefined && this.armed.size === 0) this.stop()
   }
 
   /** Forgets all crashes. */

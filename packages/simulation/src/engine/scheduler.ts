@@ -64,12 +64,7 @@ export class Scheduler {
     runMicrotasks()
     let periodEnd = 0
     let periodStartCount = 0
-    for (
-      let event = this.queue.peek();
-      event !== undefined && event.dueAt <= end;
-      event = this.queue.peek()
-    ) {
-      this.queue.pop()
+    for (let event = this.queue.popUntil(end); event !== undefined; event = this.queue.popUntil(end)) {
       event.isDone = true
       this.now = event.dueAt
       this.eventCount++
