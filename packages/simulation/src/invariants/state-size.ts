@@ -8,13 +8,46 @@ export interface StateSize {
   readonly elements: Map<string, number>
 }
 
-/** Objects without a state of their own, and those whose content cannot be read. */
-const isOpaque = (value: object): boolean =>
-  value instanceof Promise ||
-  value instanceof Date ||
-  value instanceof RegExp ||
-  value instanceof WeakMap ||
-  ArrayBuffer.isView(value)
+type Kind = 'opaque' | 'map' | 'set' | 'array' | 'controller' | 'signal' | 'object'
+
+/** What an object is, which follows from its prototype. */
+interface ObjectClass {
+  readonly kind: Kind
+  /** Undefined for plain objects, whose elements count for the object that has them. */
+  readonly name: string | undefined
+}
+
+function kindOf(value: object): Kind {
+  if (value instanceof Map) return 'map'
+  if (value instanceof Set) return 'set'
+  if (Array.isArray(value)) return 'array'
+  if (value instanceof AbortController) return 'controller'
+  if (value instanceof AbortSignal) return 'signal'
+  // Objects without a state of their own, and those whose content cannot be read.
+  const isOpaque =
+    value instanceof Promise ||
+    value instanceof Date ||
+    value instanceof RegExp ||
+    value instanceof WeakMap ||
+    ArrayBuffer.isView(value)
+  return isOpaque ? 'opaque' : 'object'
+}
+
+const PLAIN_OBJECT: ObjectClass = { kind: 'object', name: undefined }
+
+/** The classes that were seen, by prototype. */
+const classes = new WeakMap<object, ObjectClass>()
+
+function classOf(value: object): ObjectClass {
+  const prototype = Object.getPrototypeOf(value) as object | null
+  if (prototype === null || prototype === Object.prototype) return PLAIN_OBJECT
+  const known = classes.get(prototype)
+  if (known !== undefined) return known
+  const name = value.constructor?.name
+  const found = { kind: kindOf(value), name: name === 'Object' ? undefined : name }
+  classes.set(prototype, found)
+  return found
+}
 
 /**
  * Counts the objects and the elements of collections that are reachable through properties, maps, sets and arrays, without those
@@ -24,40 +57,55 @@ const isOpaque = (value: object): boolean =>
 export function measureState(root: object, isOutside: (value: object) => boolean): StateSize {
   const seen = new Set<object>()
   const elements = new Map<string, number>()
-  const pending: { readonly value: object; readonly owner: string }[] = []
-  let objects = 0
+  // The objects that were found and not visited, with their classes and the names of the classes that have them.
+  const values: object[] = []
+  const valueClasses: ObjectClass[] = []
+  const owners: string[] = []
 
   const add = (value: unknown, owner: string) => {
     if (typeof value !== 'object' || value === null || seen.has(value)) return
-    if (isOpaque(value) || isOutside(value)) return
+    const valueClass = classOf(value)
+    if (valueClass.kind === 'opaque' || isOutside(value)) return
     seen.add(value)
-    objects++
-    pending.push({ value, owner })
+    values.push(value)
+    valueClasses.push(valueClass)
+    owners.push(owner)
   }
   const addElements = (owner: string, count: number) => {
     if (count > 0) elements.set(owner, (elements.get(owner) ?? 0) + count)
   }
 
   add(root, '')
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    const { value, owner } = next
-    if (value instanceof Map) {
-      addElements(owner, value.size)
-      for (const [key, item] of value) {
-        add(key, owner)
-        add(item, owner)
+  for (let value = values.pop(); value !== undefined; value = values.pop()) {
+    const { kind, name } = valueClasses.pop() as ObjectClass
+    const owner = owners.pop() as string
+    switch (kind) {
+      case 'map':
+        addElements(owner, (value as Map<unknown, unknown>).size)
+        for (const [key, item] of value as Map<unknown, unknown>) {
+          add(key, owner)
+          add(item, owner)
+        }
+        break
+      case 'set':
+        addElements(owner, (value as Set<unknown>).size)
+        for (const item of value as Set<unknown>) add(item, owner)
+        break
+      case 'array':
+        addElements(owner, (value as unknown[]).length)
+        for (const item of value as unknown[]) add(item, owner)
+        break
+      case 'controller':
+        add((value as AbortController).signal, owner)
+        break
+      case 'signal':
+        addElements('AbortSignal', getEventListeners(value as AbortSignal, 'abort').length)
+        break
+      default: {
+        const itemOwner = name ?? owner
+        for (const key of Object.keys(value)) add((value as Record<string, unknown>)[key], itemOwner)
       }
-    } else if (value instanceof Set || Array.isArray(value)) {
-      addElements(owner, value instanceof Set ? value.size : value.length)
-      for (const item of value) add(item, owner)
-    } else if (value instanceof AbortController) add(value.signal, owner)
-    else if (value instanceof AbortSignal)
-      addElements('AbortSignal', getEventListeners(value, 'abort').length)
-    else {
-      const className = value.constructor?.name
-      const name = className === undefined || className === 'Object' ? owner : className
-      for (const key of Object.keys(value)) add((value as Record<string, unknown>)[key], name)
     }
   }
-  return { objects, elements }
+  return { objects: seen.size, elements }
 }
