@@ -1,4 +1,4 @@
-import { Cluster, type NodeDisk } from './cluster/cluster.js'
+import { Cluster, type NodeDisk, QUEUE_PREFIX } from './cluster/cluster.js'
 import { FaultInjector } from './cluster/inject.js'
 import type { SimulatedNode } from './cluster/simulated-node.js'
 import { Upstreams } from './cluster/upstreams.js'
@@ -113,11 +113,11 @@ export async function simulate(
       deadLetters.onProcessEnded(process.name)
       records.onKilled(process)
     },
-    onStoreExecuted: (process, part, method, args, result) => {
-      addTrace('store', `${process} ${part}.${method}`)
-      if (part === 'events' && method === 'append')
-        records.onAppended(process, args[0] as { eventId: string }[])
-      if (part === 'deadLetters') check(() => deadLetters.onExecuted(process, method, args, result))
+    onStoreExecuted: (process, method, args, result) => {
+      addTrace('store', `${process} ${method}`)
+      if (method === 'events.append') records.onAppended(process, args[0] as { eventId: string }[])
+      if (method.startsWith(QUEUE_PREFIX))
+        check(() => deadLetters.onExecuted(process, method.slice(QUEUE_PREFIX.length), args, result))
     },
     onDiskUsed: (process, method, checkUse) => {
       addTrace('disk', `${process} deadLetters.${method}`)

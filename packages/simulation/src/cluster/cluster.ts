@@ -31,6 +31,9 @@ const LEASE_MS = 300_000 + 20_000
  */
 const MAX_WALL_ERROR_MS = 80_000
 
+/** The methods of the store that are about dead letters. */
+export const QUEUE_PREFIX = 'deadLetters.'
+
 /** A disk with the store of a node, and its promises. */
 export interface NodeDisk {
   readonly disk: SimulatedDisk
@@ -50,13 +53,7 @@ export interface ClusterObserver {
   onStartFailed(process: Process, error: unknown): void
   onKilled(process: Process): void
   /** The server of the store has executed a request of a process. */
-  onStoreExecuted(
-    process: string,
-    part: string,
-    method: string,
-    args: readonly unknown[],
-    result: unknown,
-  ): void
+  onStoreExecuted(process: string, method: string, args: readonly unknown[], result: unknown): void
   /** A process used its store on a disk. `check` throws if a promise was not kept. */
   onDiskUsed(process: string, method: string, check: () => void): void
   /** The store on a disk reports damage. */
@@ -223,9 +220,8 @@ export class Cluster {
       execute: (command, now) => {
         const result = postgres.execute(command, now)
         if (!this.executedIds.has(command.id)) {
-          const [part = '', method = ''] = command.method.split('.')
-          if (part === 'deadLetters') this.executedIds.add(command.id)
-          this.observer.onStoreExecuted(process, part, method, command.args, result)
+          if (command.method.startsWith(QUEUE_PREFIX)) this.executedIds.add(command.id)
+          this.observer.onStoreExecuted(process, command.method, command.args, result)
         }
         return result
       },

@@ -6,7 +6,6 @@ export {
 } from './postgres/server.js'
 export {
   createSimulatedPostgresStore,
-  type PostgresObserver,
   type SimulatedPostgresHost,
   type SimulatedStoreOptions,
 } from './postgres/store.js'

@@ -110,14 +110,16 @@ const storedEntry = (entry: DeadLetter): DeadLetter => ({
 
 const storedPayload = (payload: unknown): unknown => JSON.parse(serializePayload(payload)) as unknown
 
+/** Methods whose arguments have payloads. */
+const PREPARED = new Set(['deadLetters.add', 'deadLetters.edit', 'deadLetters.rewrite'])
+
 /** The arguments of a method as the tables store them. */
-function prepareArguments(method: string, args: readonly unknown[]): unknown[] {
+function prepareArguments(method: string, args: unknown[]): unknown[] {
+  if (!PREPARED.has(method)) return args
   const [first, second, ...rest] = args
   if (method === 'deadLetters.add') return [(first as DeadLetter[]).map(storedEntry), second, ...rest]
   if (method === 'deadLetters.edit') return [first, second === null ? null : storedPayload(second), ...rest]
-  if (method === 'deadLetters.rewrite')
-    return [first, storedPayload(second), rest[0] === undefined ? undefined : storedPayload(rest[0])]
-  return [...args]
+  return [first, storedPayload(second), rest[0] === undefined ? undefined : storedPayload(rest[0])]
 }
 
 /** Creates a simulated PostgreSQL, empty. */
@@ -142,14 +144,24 @@ export function createSimulatedPostgres(): SimulatedPostgres {
   const results = new Map<string, { at: number; value: unknown }>()
   let pendingFlushes: PendingFlush[] = []
 
-  function run(method: string, args: readonly unknown[]): unknown {
-    if (method === 'sessions.get') return sessions.find(({ sessionId }) => sessionId === args[0])
+  /** The methods that were called, by their names. */
+  const methods = new Map<string, (...args: unknown[]) => unknown>([
+    ['sessions.get', (id) => sessions.find(({ sessionId }) => sessionId === id)],
+  ])
+
+  function findMethod(method: string): (...args: unknown[]) => unknown {
+    const known = methods.get(method)
+    if (known !== undefined) return known
     const [table = '', name = ''] = method.split('.')
     const target = tables[table] as Record<string, (...args: unknown[]) => unknown> | undefined
-    const fn = target?.[name]
+    const fn = target?.[name]?.bind(target)
     if (fn === undefined) throw new Error(`the simulated PostgreSQL has no method ${method}`)
-    return fn.apply(target, prepareArguments(method, deepCopy(args) as unknown[]))
+    methods.set(method, fn)
+    return fn
   }
+
+  const run = (method: string, args: readonly unknown[]): unknown =>
+    findMethod(method)(...prepareArguments(method, deepCopy(args) as unknown[]))
 
   function commit({ id, method }: PostgresCommand, value: unknown, now: number): unknown {
     const isAsynchronous = ASYNCHRONOUS.has(method)
@@ -172,7 +184,8 @@ export function createSimulatedPostgres(): SimulatedPostgres {
     execute(command, now) {
       const { id, method, args } = command
       const isRead = READS.has(method)
-      pendingFlushes = pendingFlushes.filter(({ at }) => at > now - WAL_FLUSH_MS)
+      if (pendingFlushes.length > 0)
+        pendingFlushes = pendingFlushes.filter(({ at }) => at > now - WAL_FLUSH_MS)
       for (const fault of faults)
         if (!isRead || fault === 'shutting-down' || fault === 'slow')
           throw new PostgresError(FAULT_ERRORS[fault])

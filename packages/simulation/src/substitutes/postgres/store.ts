@@ -4,28 +4,13 @@ import { createDatabaseGuard } from '../../../../store/src/postgres/database-gua
 import { createUnavailableError, sqlState } from '../../../../store/src/postgres/failure.js'
 import type { Store } from '../../../../store/src/store.js'
 import type { Link } from '../../network/link.js'
-import type { PostgresCommand, SimulatedPostgres } from './server.js'
-
-/** Is notified of the requests that a server executes. */
-export interface PostgresObserver {
-  onExecute(part: string, method: string, args: readonly unknown[]): void
-  onExecuted(part: string, method: string, args: readonly unknown[], result: unknown): void
-}
+import type { SimulatedPostgres } from './server.js'
 
 /** A simulated PostgreSQL with its clock. */
 export interface SimulatedPostgresHost {
   readonly postgres: SimulatedPostgres
   /** The time of the server, in milliseconds since 1970. */
   now(): number
-  readonly observer?: PostgresObserver | undefined
-}
-
-function executeOn({ postgres, now, observer }: SimulatedPostgresHost, command: PostgresCommand): unknown {
-  const [part = '', method = ''] = command.method.split('.')
-  observer?.onExecute(part, method, command.args)
-  const result = postgres.execute(command, now())
-  observer?.onExecuted(part, method, command.args, result)
-  return result
 }
 
 export interface SimulatedStoreOptions {
@@ -119,7 +104,7 @@ export function createSimulatedPostgresStore(options: SimulatedStoreOptions): St
     if (!isOpen) throw createUnavailableError(DISPLAY_NAME, new Error('not open'))
     const command = { id: `${node}:${commandCount++}`, method, args }
     const work = database.run(
-      () => pool.run(() => executeOn(host, command)),
+      () => pool.run(() => host.postgres.execute(command, host.now())),
       method === 'deadLetters.add' ? ADD_OPTIONS : undefined,
     )
     running.add(work)

@@ -49,7 +49,7 @@ function createRange(min: string, max: string): (score: number) => boolean {
 }
 
 /** The members of a sorted set by score, and by their bytes if scores are equal. */
-const sortMembers = (scores: ReadonlyMap<string, number>): [string, number][] =>
+const sortMembers = (scores: Iterable<readonly [string, number]>): (readonly [string, number])[] =>
   [...scores].sort(([a, x], [b, y]) => x - y || Buffer.compare(Buffer.from(a), Buffer.from(b)))
 
 const formatScore = (score: number): string =>
@@ -194,9 +194,11 @@ export const COMMANDS: ReadonlyMap<string, RedisCommand> = new Map(
     HGET: read(
       ({ keyspace, now }, [key = '', field = '']) => keyspace.get(key, 'hash', now)?.data.get(field) ?? null,
     ),
-    HGETALL: read(({ keyspace, now }, [key = '']) =>
-      [...(keyspace.get(key, 'hash', now)?.data ?? [])].flat(),
-    ),
+    HGETALL: read(({ keyspace, now }, [key = '']) => {
+      const reply: string[] = []
+      for (const [field, value] of keyspace.get(key, 'hash', now)?.data ?? []) reply.push(field, value)
+      return reply
+    }),
     HSET: write(setFields),
     HDEL: remove(deleteFields),
     HINCRBY: write(({ keyspace, now }, [key = '', field = '', increment]) => {
@@ -224,9 +226,10 @@ export const COMMANDS: ReadonlyMap<string, RedisCommand> = new Map(
     }),
     ZRANGEBYSCORE: read(({ keyspace, now }, [key = '', min = '', max = '']) => {
       const isInRange = createRange(min, max)
-      return sortMembers(keyspace.get(key, 'zset', now)?.data ?? new Map())
-        .filter(([, score]) => isInRange(score))
-        .map(([member]) => member)
+      const members = [...(keyspace.get(key, 'zset', now)?.data ?? [])].filter(([, score]) =>
+        isInRange(score),
+      )
+      return sortMembers(members).map(([member]) => member)
     }),
     ZREM: remove((context, [key = '', ...members]) =>
       deleteMembers(context, key, (member) => members.includes(member)),

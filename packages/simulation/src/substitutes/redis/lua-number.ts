@@ -4,11 +4,16 @@ const trimZeros = (digits: string): string => (digits.includes('.') ? digits.rep
 /** How many digits a number of Lua has as text, and in JSON. */
 const DIGITS = 14
 
+/** Whether a number is an integer whose text has all of its digits. */
+const isShortInteger = (value: number): boolean => Number.isInteger(value) && Math.abs(value) < 10 ** DIGITS
+
 /**
  * Rounds to the digits of a number in Lua. JavaScript rounds a value in the middle between two texts up, and C to the even digit.
  */
 function roundDigits(value: number): number {
   if (Number.isInteger(value) || !Number.isFinite(value)) return value
+  // A value in the middle has exactly one digit more, which is 5.
+  if (!/5(e.*)?$/.test(value.toPrecision(DIGITS + 1))) return value
   // oxlint-disable-next-line oxc/number-arg-out-of-range -- up to 100 digits since ECMAScript 2018; all digits of a value with a middle
   const [exact = '', exponent] = value.toExponential(60).split('e')
   const end = exact.indexOf('.') + DIGITS
@@ -19,6 +24,7 @@ function roundDigits(value: number): number {
 
 /** The text of a number in Lua 5.1: the format `%.14g`. */
 export function luaText(value: number): string {
+  if (isShortInteger(value)) return String(value)
   if (!Number.isFinite(value)) return Number.isNaN(value) ? 'nan' : value > 0 ? 'inf' : '-inf'
   const rounded = roundDigits(value)
   const size = Math.abs(value)
@@ -39,6 +45,7 @@ const SPECIAL_NUMBERS = new Map([
 export function luaNumber(value: string | number | null | undefined): number | undefined {
   if (typeof value === 'number') return value
   if (typeof value !== 'string') return undefined
+  if (/^\d+$/.test(value)) return Number(value)
   const [, sign = '', text = ''] = /^\s*([+-]?)(.*?)\s*$/s.exec(value) ?? []
   const special = SPECIAL_NUMBERS.get(text.toLowerCase())
   const isNumber = /^(0x[0-9a-f]+|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)$/i.test(text)
@@ -46,8 +53,16 @@ export function luaNumber(value: string | number | null | undefined): number | u
   return number === undefined ? undefined : sign === '-' ? -number : number
 }
 
-/** The JSON text of a Lua table, whose numbers have 14 digits as in cjson. */
-export const luaJson = (table: object): string =>
-  JSON.stringify(table, (_, value: unknown) =>
-    typeof value === 'number' ? Number(roundDigits(value).toPrecision(DIGITS)) : value,
-  )
+/** A Lua table without nested tables. */
+export type LuaTable = Readonly<Record<string, string | number | boolean>>
+
+/** The JSON text of a table, whose numbers have 14 digits as in cjson. */
+export function luaJson(table: LuaTable): string {
+  const rounded: Record<string, string | number | boolean> = {}
+  for (const [key, value] of Object.entries(table))
+    rounded[key] =
+      typeof value === 'number' && !isShortInteger(value)
+        ? Number(roundDigits(value).toPrecision(DIGITS))
+        : value
+  return JSON.stringify(rounded)
+}

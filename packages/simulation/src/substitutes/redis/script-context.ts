@@ -1,4 +1,4 @@
-import { luaJson } from './lua-number.js'
+import { type LuaTable, luaJson } from './lua-number.js'
 import type { RedisReply } from './reply.js'
 
 /** What a function receives in place of a Lua script. */
@@ -12,7 +12,7 @@ export interface ScriptContext {
   /** Runs a command. Throws if it replies with an error, which ends the script; earlier changes remain. */
   call(command: string, ...args: (string | number)[]): RedisReply
   /** Sends a message to all nodes. */
-  publish(message: object): void
+  publish(message: LuaTable): void
 }
 
 /** A Lua script as a function. The result is converted as Redis converts a result of Lua: numbers lose their fraction. */
@@ -25,11 +25,8 @@ interface ScriptInput {
   call(command: string, args: readonly string[]): RedisReply
 }
 
-/** The form in which Redis passes a number of Lua to a command. */
-const toArgument = (value: string | number): string => String(value)
-
 export function createScriptContext({ keys, args, channel, call }: ScriptInput): ScriptContext {
-  const run = (command: string, ...values: (string | number)[]) => call(command, values.map(toArgument))
+  const run = (command: string, ...values: (string | number)[]) => call(command, values.map(String))
   const [seconds, micros] = (run('TIME') as [string, string]).map(Number) as [number, number]
   return {
     keys,

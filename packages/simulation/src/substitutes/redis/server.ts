@@ -93,11 +93,12 @@ export function createSimulatedRedis(): SimulatedRedis {
   function runScript(
     { run, channel }: CachedScript,
     sha: string,
+    /** The script or its hash, the number of keys, keys and arguments. */
     input: readonly string[],
     now: number,
     publish: (channel: string, text: string) => number,
   ): RedisReply {
-    const keyCount = Number(input[0])
+    const keyCount = Number(input[1])
     const context = { keyspace, now, publish }
     let hasWritten = false
     const call = (name: string, args: readonly string[]): RedisReply => {
@@ -109,8 +110,8 @@ export function createSimulatedRedis(): SimulatedRedis {
       hasWritten ||= command.isWrite
       return command.run(context, args)
     }
-    const keys = input.slice(1, 1 + keyCount)
-    const args = input.slice(1 + keyCount)
+    const keys = input.slice(2, 2 + keyCount)
+    const args = input.slice(2 + keyCount)
     try {
       return toScriptReply(run(createScriptContext({ keys, args, channel, call })))
     } catch (error) {
@@ -145,18 +146,18 @@ export function createSimulatedRedis(): SimulatedRedis {
       return 'OK'
     }
     if (name === 'EVAL') {
-      const [text = '', ...input] = args
+      const [text = ''] = args
       const sha = shaByText.get(text) ?? sha1(text)
       shaByText.set(text, sha)
       const script = scripts.get(sha) ?? findScript(text)
       scripts.set(sha, script)
-      return runScript(script, sha, input, now, publish)
+      return runScript(script, sha, args, now, publish)
     }
     if (name === 'EVALSHA') {
-      const [sha = '', ...input] = args
+      const [sha = ''] = args
       const script = scripts.get(sha)
       if (script === undefined) throw new RedisErrorReply('NOSCRIPT No matching script. Please use EVAL.')
-      return runScript(script, sha, input, now, publish)
+      return runScript(script, sha, args, now, publish)
     }
     const command = COMMANDS.get(name)
     if (command === undefined)
@@ -175,7 +176,8 @@ export function createSimulatedRedis(): SimulatedRedis {
         for (const [receiver] of receivers) pushes.push({ connection: receiver, channel, text })
         return receivers.length
       }
-      const [name = '', ...args] = command.map(String)
+      const args = command.map(String)
+      const name = args.shift() ?? ''
       try {
         return { reply: run(name.toUpperCase(), args, now, connection, publish), pushes }
       } catch (error) {

@@ -1,4 +1,4 @@
-import { luaJson, luaNumber, luaText } from '../lua-number.js'
+import { type LuaTable, luaJson, luaNumber, luaText } from '../lua-number.js'
 import type { ScriptContext } from '../script-context.js'
 
 const DAY_MS = 86_400_000
@@ -88,7 +88,7 @@ export class BreakerState {
   }
 
   /** The state as nodes read it, as JSON. */
-  view(added: object = {}): string {
+  view(added: LuaTable = {}): string {
     return luaJson({ ...this.describe(), ...added })
   }
 
@@ -148,7 +148,7 @@ export class BreakerState {
     this.context.call('DEL', this.roundKey, this.countsKey)
   }
 
-  private describe(): object {
+  private describe(): LuaTable {
     const isOpenSinceKnown = !this.isClosed && this.field('openedAt') !== undefined
     return {
       id: this.id,
