@@ -201,7 +201,6 @@ export class Workload {
     number: number,
   ): Promise<unknown> {
     const { deadLetters, breakers } = runtime
-    const id = this.pickEntry(process, call.target)
     const by = { by: process.name }
     switch (call.action) {
       case 'run':
@@ -211,18 +210,22 @@ export class Workload {
         const { dlqId } = await deadLetters.enqueue({ ...request, payload, error: new Error('down') })
         return this.checkAlive(process, () => this.parts.queueOf(process).onAcknowledged(dlqId, payload))
       }
-      case 'replay':
+      case 'replay': {
+        const id = this.pickEntry(process, call.target)
         if (id === undefined) return undefined
         this.handlerAttempts.set(call.operation, call.attempts[0] as PlannedAttempt)
         return deadLetters.replay(id, { ...by, waitForBreaker: call.target > 0.5 })
+      }
       case 'replayBatch':
         return deadLetters.replayBatch({
           operation: call.operation,
           retryFailed: call.retryFailed ?? false,
           ...by,
         })
-      case 'complete':
+      case 'complete': {
+        const id = this.pickEntry(process, call.target)
         return id === undefined ? undefined : deadLetters.complete(id, by)
+      }
       case 'trip':
         this.parts.openings.onTripped(process, call.operation)
         return breakers.trip(`service:${call.operation}`, by)

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { DeadLetter } from '@holdfast/records'
+import { type DeadLetter, deepCopy } from '@holdfast/records'
 import type { Added, DeadLetterStore, Settlement } from '@holdfast/store'
 import type { Leased } from '../../../store/src/dead-letter-store.js'
 import { Violation } from '../engine/violation.js'
@@ -177,7 +177,7 @@ export class DeadLetterModel {
       if (this.entries.has(dlqId)) throw new Violation('lost', `${dlqId} was added twice`)
       this.entries.set(dlqId, {
         id: dlqId,
-        payload: structuredClone(originalPayload),
+        payload: deepCopy(originalPayload),
         operation: operationType,
         owner: undefined,
         leasedUntil: 0,

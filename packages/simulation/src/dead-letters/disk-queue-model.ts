@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { DeadLetter } from '@holdfast/records'
+import { type DeadLetter, deepCopy } from '@holdfast/records'
 import type { Settlement } from '@holdfast/store'
 import type { Added, Leased } from '../../../store/src/dead-letter-store.js'
 import { parseEntry } from '../../../store/src/files/entry-file.js'
@@ -34,6 +34,7 @@ export class DiskQueueModel {
   private readonly disk: SimulatedDisk
   private readonly runs = new Set<HandlerRun>()
   private readonly succeededIds = new Set<string>()
+  private readonly parsedEntries = new WeakMap<Buffer, ReturnType<typeof parseEntry>>()
   acknowledgedCount = 0
   completedCount = 0
   leaseCount = 0
@@ -89,7 +90,7 @@ export class DiskQueueModel {
   /** The store acknowledged a dead letter to its caller. */
   onAcknowledged(id: string, payload: unknown): void {
     this.acknowledgedCount++
-    this.use(id).payload = { value: structuredClone(payload) }
+    this.use(id).payload = { value: deepCopy(payload) }
     this.checkDurable(id)
   }
 
@@ -123,7 +124,8 @@ export class DiskQueueModel {
 
   /** Compares the files on the disk with everything that was acknowledged. */
   checkAll(): void {
-    for (const id of this.entries.keys()) this.check(id, 'names')
+    const folders = this.folders('names')
+    for (const id of this.entries.keys()) this.check(id, 'names', folders)
   }
 
   /** Checks that every replay that was requested before a time has been made. */
@@ -142,14 +144,14 @@ export class DiskQueueModel {
 
   /** Checks what a power failure would leave now. */
   private checkDurable(id: string): void {
-    if (!this.disk.isLying) this.check(id, 'durableNames')
+    if (!this.disk.isLying) this.check(id, 'durableNames', this.folders('durableNames'))
   }
 
-  private check(id: string, source: NameSource): void {
+  private check(id: string, source: NameSource, folders: readonly FolderNode[]): void {
     const { payload, isCompleted } = this.entries.get(id) as PromisedEntry
     if (payload === undefined && !isCompleted) return
     const where = source === 'names' ? 'on the disk' : 'durable'
-    const entry = this.read(id, source)
+    const entry = this.read(id, source, folders)
     if (entry === undefined) throw new Violation('lost', `${id} was acknowledged, and is not ${where}`)
     if (payload !== undefined && !isDeepStrictEqual(entry.originalPayload, payload.value))
       throw new Violation('lost', `${id} was acknowledged with another payload than is ${where}`)
@@ -158,22 +160,32 @@ export class DiskQueueModel {
   }
 
   /** Reads an entry from its file, without the store. */
-  private read(id: string, source: NameSource): DeadLetter | undefined {
-    for (const folder of this.folders(source)) {
+  private read(id: string, source: NameSource, folders: readonly FolderNode[]): DeadLetter | undefined {
+    for (const folder of folders) {
       const file = folder[source].get(fileNameOf(id))
       if (!(file instanceof FileNode)) continue
-      const parsed = parseEntry(source === 'names' ? file.content : file.durable)
-      if ('entry' in parsed) return parsed.entry
+      const entry = this.parse(source === 'names' ? file.content : file.durable)
+      if (entry !== undefined) return entry
     }
     return undefined
+  }
+
+  /** The entry in a file. A content is parsed once, because most files do not change between two checks. */
+  private parse(content: Buffer): DeadLetter | undefined {
+    let parsed = this.parsedEntries.get(content)
+    if (parsed === undefined) {
+      parsed = parseEntry(content)
+      this.parsedEntries.set(content, parsed)
+    }
+    return 'entry' in parsed ? parsed.entry : undefined
   }
 
   private *readAll(): Generator<DeadLetter> {
     for (const folder of this.folders('names'))
       for (const [name, file] of folder.names) {
         if (!name.endsWith('.json') || !(file instanceof FileNode)) continue
-        const parsed = parseEntry(file.content)
-        if ('entry' in parsed) yield parsed.entry
+        const entry = this.parse(file.content)
+        if (entry !== undefined) yield entry
       }
   }
 

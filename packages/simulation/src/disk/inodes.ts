@@ -21,6 +21,8 @@ export class FileNode {
   size = 0
   /** The content on the device. It can share its bytes with the content in memory, so they are never overwritten. */
   durable: Buffer = this.bytes
+  /** The content in memory as it was last read. */
+  private view: Buffer | undefined = this.bytes
 
   constructor(number: number, createdAt: number) {
     this.number = number
@@ -28,8 +30,10 @@ export class FileNode {
     this.mtime = createdAt
   }
 
+  /** The content in memory: another buffer after each change, so that results which were computed from it can be kept. */
   get content(): Buffer {
-    return this.bytes.subarray(0, this.size)
+    this.view ??= this.bytes.subarray(0, this.size)
+    return this.view
   }
 
   write(added: Uint8Array, position: number, at: number): void {
@@ -41,11 +45,13 @@ export class FileNode {
     }
     this.bytes.set(added, position)
     this.size = Math.max(this.size, end)
+    this.view = undefined
     this.mtime = at
   }
 
   truncate(size: number, at: number): void {
     this.size = Math.min(size, this.size)
+    this.view = undefined
     this.mtime = at
   }
 
@@ -59,6 +65,7 @@ export class FileNode {
       this.durable = tear(durable, content, choices)
     this.bytes = this.durable
     this.size = this.durable.length
+    this.view = this.durable
   }
 }
 

@@ -1,4 +1,3 @@
-import { posix } from 'node:path'
 import type { FileStatus, FileSystem, OpenFile } from '../../../store/src/files/file-system.js'
 import { FileNode, FolderNode, type Inode } from './inodes.js'
 import { createSystemError, type DiskWork, type SimulatedDisk } from './simulated-disk.js'
@@ -27,6 +26,7 @@ export function createProcessFileSystem(
 ): ProcessFileSystem {
   let isAlive = true
   const pending = new Set<PendingOperation>()
+  const namesByPath = new Map<string, readonly string[]>()
 
   /** Makes a change when the device has time for it. Never settles after the process has died. */
   function change<T>(path: string, effect: () => T, work: DiskWork = 'change'): Promise<T> {
@@ -59,10 +59,21 @@ export function createProcessFileSystem(
     })
   }
 
+  /** The names in a path. Paths are used many times, so they are split once. */
+  function namesOf(path: string): readonly string[] {
+    let names = namesByPath.get(path)
+    if (names === undefined) {
+      names = path.split('/').filter((name) => name !== '')
+      namesByPath.set(path, names)
+    }
+    return names
+  }
+
+  const nameOf = (path: string): string => namesOf(path).at(-1) ?? ''
+
   function find(path: string): Inode | undefined {
     let inode: Inode | undefined = disk.root
-    for (const name of path.split('/'))
-      if (name !== '') inode = inode instanceof FolderNode ? inode.names.get(name) : undefined
+    for (const name of namesOf(path)) inode = inode instanceof FolderNode ? inode.names.get(name) : undefined
     return inode
   }
 
@@ -84,13 +95,13 @@ export function createProcessFileSystem(
     return inode
   }
 
-  const parentOf = (path: string): FolderNode => requireFolder(posix.dirname(path))
+  const parentOf = (path: string): FolderNode => requireFolder(path.slice(0, path.lastIndexOf('/')))
 
   /** Creates a name. @throws ENOSPC on a full disk, most of the time: a folder can have space for another name */
   function create<T extends Inode>(path: string, inode: T): T {
     const folder = parentOf(path)
     if (disk.has('full') && disk.random() < 0.7) throw createSystemError('ENOSPC', path)
-    disk.changeNames({ folder, name: posix.basename(path), inode })
+    disk.changeNames({ folder, name: nameOf(path), inode })
     return inode
   }
 
@@ -154,14 +165,14 @@ export function createProcessFileSystem(
       change(from, () => {
         const inode = require(from)
         disk.changeNames(
-          { folder: parentOf(from), name: posix.basename(from), inode: undefined },
-          { folder: parentOf(to), name: posix.basename(to), inode },
+          { folder: parentOf(from), name: nameOf(from), inode: undefined },
+          { folder: parentOf(to), name: nameOf(to), inode },
         )
       }),
     rm: (path) =>
       change(path, () => {
         if (find(path) !== undefined)
-          disk.changeNames({ folder: parentOf(path), name: posix.basename(path), inode: undefined })
+          disk.changeNames({ folder: parentOf(path), name: nameOf(path), inode: undefined })
       }),
     mkdir: (path) =>
       change(path, () => {
