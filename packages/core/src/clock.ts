@@ -58,7 +58,7 @@ export const timersInUse = (): unknown => setTimeout
 const readTime = (): number => (isFaked() ? readFakedTime() : platform.performance.now())
 
 /** The longest delay of a platform timer; a longer one would fire at once. */
-const MAX_TIMER_MS = 2_147_483_647
+export const MAX_TIMER_MS = 2_147_483_647
 
 /** Platform timers use whole milliseconds and can fire this much too early. */
 export const EARLY_MS = 2
@@ -78,10 +78,10 @@ class SystemTimer {
     this.handle = setTimeout(this.onTimer, Math.min(MAX_TIMER_MS, Math.ceil(ms)), ms > MAX_TIMER_MS)
   }
 
-  private readonly onTimer = (chunk: boolean): void => {
+  private readonly onTimer = (isPartial: boolean): void => {
     const remaining = this.dueAt - readTime()
     // A last chunk that is far too early means that the platform's timers are faked, and then the timer is right.
-    if (chunk ? remaining > 0 : remaining > 0 && remaining <= EARLY_MS) this.schedule(remaining)
+    if (isPartial ? remaining > 0 : remaining > 0 && remaining <= EARLY_MS) this.schedule(remaining)
     else this.fn()
   }
 
@@ -186,6 +186,9 @@ const MAX_FINITE_ATTEMPTS = 1_000_000
 let yielding = 0
 /** The same for calls that are treated as endless. */
 let yieldingEndlessly = 0
+
+/** After this many attempts without a delay the event loop gets a turn, so that timers and aborts are handled. */
+export const YIELD_EVERY = 100
 
 /** Waits for a turn of the event loop between two attempts of a call with `maxAttempts`. */
 export async function yieldTurn(maxAttempts: number): Promise<void> {

@@ -1,5 +1,6 @@
 // Rules for the options of servers. A guard does not need them, so they are not in `options.ts`.
 
+import { MAX_TIMER_MS } from './clock.js'
 import { createDurationRule, type OptionRule } from './options.js'
 
 /** A whole number from a minimum. */
@@ -19,9 +20,6 @@ export function integerBetween(min: number, max: number): OptionRule {
 
 /** A port to listen on; 0 selects a free one. */
 export const listenPort = integerBetween(0, 65_535)
-
-/** The longest delay of a timer in milliseconds. A longer one would end at once. */
-const MAX_TIMER_MS = 2_147_483_647
 
 /** A duration that a timer can wait for. */
 export const timerDuration: OptionRule = createDurationRule(

@@ -2,7 +2,8 @@ import { computed } from '@preact/signals'
 import { clock } from './browser.js'
 import { route, updateQuery } from './route.js'
 
-const MINUTE_MS = 60_000
+export const MINUTE_MS = 60_000
+export const HOUR_MS = 60 * MINUTE_MS
 
 /** The ranges that end now, by their name in the URL. */
 export const RANGES = [
@@ -14,7 +15,7 @@ export const RANGES = [
 ] as const
 
 /** The selected time range: all, one that ends now, or one with a fixed start and possibly an end. In milliseconds. */
-export type TimeRange =
+export type SelectedTimeRange =
   | { readonly kind: 'all' }
   | { readonly kind: 'last'; readonly name: string; readonly length: number }
   | { readonly kind: 'fixed'; readonly from: number; readonly to?: number }
@@ -26,7 +27,7 @@ const parseTime = (text: string | undefined): number | undefined => {
 }
 
 /** The time range of a URL; all where it has none or one that is not valid. */
-function parseTimeRange(query: Readonly<Record<string, string>>): TimeRange {
+function parseTimeRange(query: Readonly<Record<string, string>>): SelectedTimeRange {
   const preset = RANGES.find(([name]) => name === query['range'])
   if (preset !== undefined) return { kind: 'last', name: preset[0], length: preset[2] }
   const [from, to] = [parseTime(query['from']), parseTime(query['to'])]
@@ -38,7 +39,7 @@ function parseTimeRange(query: Readonly<Record<string, string>>): TimeRange {
 export const timeRange = computed(() => parseTimeRange(route.value.query))
 
 /** Start and end of a range at a time; a range over all times has neither. */
-export function boundsOf(range: TimeRange, at: number): { from?: number; to?: number } {
+export function boundsOf(range: SelectedTimeRange, at: number): { from?: number; to?: number } {
   if (range.kind === 'all') return {}
   if (range.kind === 'last') return { from: at - range.length }
   return { from: range.from, ...(range.to === undefined ? {} : { to: range.to }) }

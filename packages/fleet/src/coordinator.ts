@@ -228,12 +228,12 @@ export class FleetCoordinator {
     this.redis.close()
   }
 
-  private onConnectionChanged(up: boolean, reason: string | undefined): void {
+  private onConnectionChanged(isUp: boolean, reason: string | undefined): void {
     // The first connection is not reported.
-    if (this.isClosed || up === (this.lostAt === undefined)) return
+    if (this.isClosed || isUp === (this.lostAt === undefined)) return
     const { node } = this.options
-    this.lostAt = up ? undefined : new Date(this.runtime.clock.wall())
-    if (!up) {
+    this.lostAt = isUp ? undefined : new Date(this.runtime.clock.wall())
+    if (!isUp) {
       this.losses++
       this.membership?.onDisconnected()
       this.runtime.warn(`shared state lost, this node decides alone until Redis is back: ${reason}`)

@@ -27,16 +27,16 @@ export class CountBatcher {
     this.send = send
   }
 
-  add(failed: boolean): void {
+  add(isFailure: boolean): void {
     const { pending } = this
     const { windowType, clock } = this.breaker.settings
     pending.calls++
-    if (failed) pending.failures++
+    if (isFailure) pending.failures++
     else if (windowType === 'consecutive') {
       pending.failures = 0
       pending.hasSuccess = true
     }
-    if (!failed && (windowType !== 'rate' || pending.calls < MAX_BATCHED_CALLS)) return
+    if (!isFailure && (windowType !== 'rate' || pending.calls < MAX_BATCHED_CALLS)) return
     this.timer ??= setUnrefTimer(clock, () => this.flush(), FLUSH_DELAY_MS)
   }
 

@@ -94,16 +94,16 @@ export class FleetBreaker implements BreakerLink {
     this.probes.onEnded(permit, outcome)
   }
 
-  onResult(state: CircuitBreaker['currentState'], failed: boolean): void {
+  onResult(state: CircuitBreaker['currentState'], isFailure: boolean): void {
     this.recentCalls.totalCalls++
     const { breaker } = this
     if (state === 'half_open') {
-      const isReported = this.probes.reportResult(failed)
+      const isReported = this.probes.reportResult(isFailure)
       if (!isReported && breaker.currentState !== 'half_open') this.reportLocalChange()
       return
     }
-    if (this.options.share === 'counts') this.counts.add(failed)
-    if (failed && breaker.currentState === 'open') this.onLocalOpen()
+    if (this.options.share === 'counts') this.counts.add(isFailure)
+    if (isFailure && breaker.currentState === 'open') this.onLocalOpen()
   }
 
   onCommand(command: OperatorCommand): void {

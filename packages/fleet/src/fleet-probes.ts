@@ -97,11 +97,11 @@ export class FleetProbes {
   }
 
   /** Reports the result of the probe that ended last; false if it had no permit of the fleet. */
-  reportResult(failed: boolean): boolean {
+  reportResult(isFailure: boolean): boolean {
     const { endingToken } = this
     this.endingToken = undefined
     if (endingToken === undefined) return false
-    this.reportOutcome(endingToken, failed ? 'failure' : 'success')
+    this.reportOutcome(endingToken, isFailure ? 'failure' : 'success')
     return true
   }
 

@@ -16,7 +16,7 @@ export const MAX_RECONNECT_MS = 2000
 const STABLE_AFTER_MS = 10_000
 
 /** After this many attempts without a reply, both connections are opened again. */
-const RECONNECT_AFTER = 3
+const RECONNECT_AFTER_ATTEMPTS = 3
 
 export interface RedisConnectionOptions {
   /** @defaultValue ioredis */
@@ -26,7 +26,7 @@ export interface RedisConnectionOptions {
   /** Resolves the path of a file that the url names. */
   resolvePath(path: string): string
   /** The connection was lost, with the reason, or is back. */
-  onChanged(up: boolean, reason: string | undefined): void
+  onChanged(isUp: boolean, reason: string | undefined): void
   /** A message was published on the channel. */
   onMessage(text: string): void
 }
@@ -219,7 +219,7 @@ export class RedisConnection {
       await this.withTimeout(this.commands.call('EVAL', WRITE_PROBE.text, 1, this.writeProbe))
     } catch (error) {
       this.recordRejection(error)
-      if (this.attempts % RECONNECT_AFTER === RECONNECT_AFTER - 1)
+      if (this.attempts % RECONNECT_AFTER_ATTEMPTS === RECONNECT_AFTER_ATTEMPTS - 1)
         for (const client of [this.commands, this.subscriber])
           if (client.status === 'ready') client.disconnect(true)
       this.scheduleReconnect()

@@ -7,7 +7,7 @@ import type {
 } from '@holdfast/records'
 import type { AuditFilter, BreakerEventFilter, ErrorFilter, EventFilter, SessionFilter } from './journals.js'
 
-type ColumnValue = string | boolean | null | undefined
+type JournalValue = string | boolean | null | undefined
 
 /** A field by which the records of a journal are filtered. Databases have a column for it. */
 interface JournalColumn<T, F> {
@@ -16,7 +16,7 @@ interface JournalColumn<T, F> {
   /** The column of a table with several records per row, for the values of all of them. */
   readonly plural: string
   readonly type: 'text' | 'boolean'
-  value(record: T): ColumnValue
+  value(record: T): JournalValue
   /** The value that a filter requires, or a list of which it requires one; undefined if it accepts every record. */
   expected(filter: F): string | boolean | readonly string[] | undefined
 }

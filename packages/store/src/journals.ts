@@ -26,6 +26,9 @@ export interface TimeRange {
   to?: Date | undefined
 }
 
+/** The fields that the filters of all journals have. */
+export interface TimeRangeFilter extends PageOptions, TimeRange {}
+
 /** Selects sessions. */
 export interface SessionFilter extends PageOptions, TimeRange {
   /** Only sessions of this operation. */

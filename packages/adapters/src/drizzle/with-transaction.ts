@@ -18,14 +18,14 @@ export interface DrizzleDatabase<Tx> {
 }
 
 /** The session of a database: it sends all statements to its client. */
-interface Session {
+interface DrizzleSession {
   client: unknown
   transaction<T>(fn: (tx: never) => Promise<T>): Promise<T>
 }
 
 /** The session of a database on one connection. Schema, logger and cache are those of the database. */
-const sessionOn = (db: DrizzleDatabase<unknown>, connection: unknown): Session =>
-  Object.create((db._ as { readonly session: Session }).session, { client: { value: connection } })
+const sessionOn = (db: DrizzleDatabase<unknown>, connection: unknown): DrizzleSession =>
+  Object.create((db._ as { readonly session: DrizzleSession }).session, { client: { value: connection } })
 
 /**
  * Runs `fn` in a transaction of Drizzle on `pg` (`drizzle-orm/node-postgres` with a pool). When it fails with a transient error,

@@ -127,7 +127,7 @@ export class UnaryCall implements GrpcCall {
     const pushback = parsePushback(status.metadata)
     const isOver = pushback === 'stop' || systemClock.wall() >= this.parts.deadline
     if (isOver) return stopRetrying(new GrpcStatusError(status))
-    attempt.restartsBackoff = pushback !== undefined
+    attempt.shouldRestartBackoff = pushback !== undefined
     return new GrpcStatusError(status, pushback)
   }
 

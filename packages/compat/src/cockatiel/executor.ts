@@ -3,10 +3,10 @@ import { type Event, EventEmitter } from './event.js'
 import type { FailureReason, IBasePolicyOptions, IFailureEvent, ISuccessEvent } from './types.js'
 
 /** The result of a function: a success, or a failure that the policy handles. */
-export type Outcome<T> = { success: T } | FailureReason<T>
+export type PolicyOutcome<T> = { success: T } | FailureReason<T>
 
 /** Returns the value of an outcome. @throws the error of one */
-export function returnOrThrow<T>(outcome: Outcome<T>): T {
+export function returnOrThrow<T>(outcome: PolicyOutcome<T>): T {
   if ('error' in outcome) throw outcome.error
   return 'success' in outcome ? outcome.success : outcome.value
 }
@@ -32,7 +32,7 @@ export class Executor {
   async invoke<A extends unknown[], T>(
     fn: (...args: A) => PromiseLike<T> | T,
     ...args: A
-  ): Promise<Outcome<T>> {
+  ): Promise<PolicyOutcome<T>> {
     // Only listeners that were added before the call get its events.
     const isObserved = this.successEmitter.size + this.failureEmitter.size > 0
     const startedAt = isObserved ? monotonicTime() : 0

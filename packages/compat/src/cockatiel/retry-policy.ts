@@ -3,7 +3,7 @@ import { createDelayClock } from '../delay-clock.js'
 import { startTimer } from '../platform.js'
 import { ConstantBackoff, type IBackoff, type IBackoffFactory } from './backoff.js'
 import { type Event, EventEmitter } from './event.js'
-import { Executor, neverAbortedSignal, type Outcome, returnOrThrow } from './executor.js'
+import { Executor, neverAbortedSignal, type PolicyOutcome, returnOrThrow } from './executor.js'
 import type { Policy } from './policy.js'
 import type {
   FailureReason,
@@ -80,7 +80,7 @@ export class RetryPolicy implements IPolicy<IRetryContext> {
     let emitRetry: (() => void) | undefined
     let listenerError: { error: Error } | undefined
 
-    const runAttempt = async (number: number): Promise<Outcome<T> | typeof RETRIED> => {
+    const runAttempt = async (number: number): Promise<PolicyOutcome<T> | typeof RETRIED> => {
       if (listenerError !== undefined) return listenerError
       const result = await this.executor.invoke(fn, { attempt: number - 1, signal })
       if ('success' in result) return result
@@ -116,7 +116,7 @@ export class RetryPolicy implements IPolicy<IRetryContext> {
         return timer
       }),
     })
-    return returnOrThrow(outcome as Outcome<T>)
+    return returnOrThrow(outcome as PolicyOutcome<T>)
   }
 }
 

@@ -3,7 +3,7 @@ import { createDelayClock } from '../delay-clock.js'
 import { startTimer } from '../platform.js'
 import { TaskCancelledError } from './errors.js'
 import { Event, EventEmitter, onAbort } from './event.js'
-import { Executor, type Outcome, returnOrThrow } from './executor.js'
+import { Executor, type PolicyOutcome, returnOrThrow } from './executor.js'
 import type { IFailureEvent, IPolicy, ISuccessEvent } from './types.js'
 
 /** What happens at a timeout, besides the abort of the signal. */
@@ -72,7 +72,7 @@ export class TimeoutPolicy implements IPolicy<ICancellationContext> {
     else signal?.addEventListener('abort', abort)
     const aborted = onAbort(controller.signal)
     const subscription = aborted.event(() => this.timeoutEmitter.emit())
-    let call: Promise<Outcome<T>> | undefined
+    let call: Promise<PolicyOutcome<T>> | undefined
     try {
       const run = ({ signal: deadline }: { signal: AbortSignal }) => {
         deadline.addEventListener('abort', abort)
@@ -87,7 +87,7 @@ export class TimeoutPolicy implements IPolicy<ICancellationContext> {
           startTimer(onTimer, duration >= 1 ? ms : duration, this.unref),
         ),
       }).catch(() => {})
-      return returnOrThrow((await call) as Outcome<T>)
+      return returnOrThrow((await call) as PolicyOutcome<T>)
     } finally {
       subscription.dispose()
       aborted.dispose()
@@ -96,7 +96,11 @@ export class TimeoutPolicy implements IPolicy<ICancellationContext> {
     }
   }
 
-  private start<T>(fn: TimedFunction<T>, signal: AbortSignal, onAborted: Event<void>): Promise<Outcome<T>> {
+  private start<T>(
+    fn: TimedFunction<T>,
+    signal: AbortSignal,
+    onAborted: Event<void>,
+  ): Promise<PolicyOutcome<T>> {
     const context = { signal }
     if (this.options.strategy === TimeoutStrategy.Cooperative)
       return this.executor.invoke(fn, context, signal)

@@ -1,5 +1,6 @@
 import { anyString, checkOptions, type OptionCheck } from '@holdfast/records'
 import type { Environment } from '../environment/interpolate.js'
+import { isMapping } from '../mapping.js'
 import { createConfigInvalid, describeProblem, type Problem } from '../problems/describe.js'
 import { formatValue } from '../problems/format-value.js'
 import { type ConfigProblem, mismatch } from '../problems/problem.js'
@@ -8,7 +9,6 @@ import type { SourceLocations } from '../source-locations.js'
 import { parseText } from '../text/document.js'
 import { CURRENT_VERSION } from '../version.js'
 import { type CheckResult, checkInput } from './check-input.js'
-import { isMapping } from './mapping.js'
 
 /** The result of checking a config. */
 export interface Checked {

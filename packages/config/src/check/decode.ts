@@ -1,7 +1,7 @@
+import { isMapping, type Mapping } from '../mapping.js'
 import { type Config, configCodec, configSchema } from '../schema/schema.js'
 import { kindOf, walkPath } from '../schema/walk.js'
 import { CURRENT_VERSION } from '../version.js'
-import { isMapping, type Mapping } from './mapping.js'
 
 /**
  * Decodes a wire config. Invalid values are reported and removed, so that the rules between values can be checked for all

@@ -1,7 +1,7 @@
 import { camelKey } from '@holdfast/records'
+import type { Mapping } from '../mapping.js'
 import type { TextPosition } from '../problems/problem.js'
 import { locationKey, type SourceLocations } from '../source-locations.js'
-import type { Mapping } from './mapping.js'
 
 /** Where the values of a config are written. */
 export interface LocatedSource {

@@ -1,6 +1,7 @@
 import { suggest } from '@holdfast/records'
 import type { z } from 'zod'
 import type { Interpolate } from '../environment/interpolate.js'
+import { isMapping } from '../mapping.js'
 import { formatPath } from '../problems/format-value.js'
 import { mismatch, type ProblemFacts } from '../problems/problem.js'
 import {
@@ -14,7 +15,6 @@ import {
   takesNull,
   unwrap,
 } from '../schema/walk.js'
-import { isMapping } from './mapping.js'
 
 /** The inputs and callbacks of `normalize`. */
 export interface NormalizeContext {

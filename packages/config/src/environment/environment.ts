@@ -1,5 +1,6 @@
 import { editDistance } from '@holdfast/records'
 import type { z } from 'zod'
+import { isMapping, type Mapping } from '../mapping.js'
 import type { ProblemFacts } from '../problems/problem.js'
 import { BUILT_IN_POLICIES } from '../schema/built-in-policies.js'
 import { type PolicyEntry, policyEntryCodec } from '../schema/schema.js'
@@ -20,11 +21,6 @@ export interface EnvironmentValue {
   /** The wire path of the value. */
   readonly path: readonly string[]
 }
-
-type Mapping = Record<string, unknown>
-
-const isMapping = (value: unknown): value is Mapping =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The possible names below a value: the keys of an object schema, or the existing keys of a record. */
 function keysAt(schema: z.core.$ZodType, value: unknown, path: readonly string[]): string[] {

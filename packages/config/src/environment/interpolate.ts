@@ -30,7 +30,7 @@ export function createInterpolate(
 ): Interpolate {
   return (schema, value, path) => {
     if (typeof value !== 'string' || !value.includes('${')) return value
-    let replaced = false
+    let hasReplaced = false
     let hasMissing = false
     const text = value.replace(VARIABLE_PATTERN, (whole, inside: string) => {
       const [, name, fallback] = VARIABLE_NAME_PATTERN.exec(inside) ?? []
@@ -40,7 +40,7 @@ export function createInterpolate(
         return whole
       }
       const found = Object.hasOwn(env, name) ? env[name] : undefined
-      replaced = true
+      hasReplaced = true
       if (found !== undefined && found !== '') return found
       if (fallback !== undefined) return fallback
       if (found === undefined) {
@@ -51,7 +51,7 @@ export function createInterpolate(
     })
     // A missing variable is already reported, so its value is not checked as well.
     if (hasMissing) return undefined
-    if (!replaced) return value
+    if (!hasReplaced) return value
     onValue(path)
     return schema === undefined ? parseScalar(text) : parseForSchema(schema, text)
   }

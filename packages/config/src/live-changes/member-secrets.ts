@@ -1,13 +1,9 @@
 import { isEncrypted, KeyRing } from '@holdfast/store'
 import { isHoldfastError } from 'holdfast'
+import { isMapping } from '../mapping.js'
 import { createConfigInvalid } from '../problems/describe.js'
 import type { ConfigProblem } from '../problems/problem.js'
 import type { Layer } from '../schema/layer.js'
-
-type Mapping = Record<string, unknown>
-
-const isMapping = (value: unknown): value is Mapping =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Whether a url contains a user or a password. */
 const hasCredentials = (url: unknown): boolean => {

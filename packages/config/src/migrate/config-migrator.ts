@@ -1,6 +1,7 @@
 import { basename, extname } from 'node:path'
 import { stringify } from 'yaml'
 import { checkConfig } from '../check/check.js'
+import { isMapping, type Mapping } from '../mapping.js'
 import { describeProblem } from '../problems/describe.js'
 import { formatPath, formatValue } from '../problems/format-value.js'
 import { BUILT_IN_POLICIES } from '../schema/built-in-policies.js'
@@ -8,8 +9,8 @@ import { parseText } from '../text/document.js'
 import { CURRENT_MINOR, CURRENT_VERSION, isNewerMinor, READABLE_VERSIONS } from '../version.js'
 import { looksLikeBreaker, looksLikePolicy } from './field-aliases.js'
 import { translateLibraryOptions } from './libraries.js'
-import { findNonData, isMapping, type Mapping } from './mapping.js'
 import type { Migration, MigrationProblem } from './migrate.js'
+import { findNonData } from './non-data.js'
 import { migrateBreaker, migratePolicy } from './policy.js'
 
 /** Creates a map without a prototype, because old files may contain any name. */

@@ -1,3 +1,5 @@
+import type { Mapping } from '../mapping.js'
+
 /** The names of policy fields in old settings. They are compared without case, `_` and `-`. */
 const POLICY_ALIASES: { readonly [field: string]: readonly string[] } = {
   max_attempts: ['max_attempts', 'attempts', 'tries', 'max_tries', 'total_attempts'],
@@ -179,8 +181,6 @@ const POLICY_ONLY_FIELDS = new Set([
   'backoff_multiplier',
   'max_delay',
 ])
-
-type Mapping = { readonly [key: string]: unknown }
 
 export const looksLikePolicy = (value: Mapping): boolean =>
   Object.entries(value).some(([key, held]) => {

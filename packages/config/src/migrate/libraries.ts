@@ -1,5 +1,5 @@
+import type { Mapping } from '../mapping.js'
 import { normalizeKey } from './field-aliases.js'
-import type { Mapping } from './mapping.js'
 
 /** The options of a library, translated to settings that the migration understands, and notes for a review. */
 export interface Translation {

@@ -1,6 +1,6 @@
+import { isMapping } from '../mapping.js'
 import { formatValue } from '../problems/format-value.js'
 import { ConfigMigrator } from './config-migrator.js'
-import { isMapping } from './mapping.js'
 
 /** An old file. */
 export interface OldFile {

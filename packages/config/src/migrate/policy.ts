@@ -1,4 +1,5 @@
 import { tidySeconds } from '@holdfast/records'
+import type { Mapping } from '../mapping.js'
 import {
   BREAKER_STATE_FIELDS,
   breakerField,
@@ -8,7 +9,6 @@ import {
   policyField,
 } from './field-aliases.js'
 
-type Mapping = { readonly [key: string]: unknown }
 type MigratedFields = Record<string, unknown>
 
 /** Reports a note about a key for a review. */
@@ -164,15 +164,15 @@ export function migrateBreaker(
 ): { name?: string; enabled: boolean; breaker: MigratedFields } {
   const breaker: MigratedFields = {}
   let name: string | undefined
-  let enabled = true
+  let isEnabled = true
   for (const [key, value] of Object.entries(old)) {
     if (BREAKER_STATE_FIELDS.has(normalizeKey(key))) continue
     const alias = breakerField(key)
     if (alias === undefined) report(key, 'unknown breaker setting, which was ignored')
     else if (alias.field === 'name') name ??= String(value)
-    else if (alias.field === 'enabled') enabled = value !== false
+    else if (alias.field === 'enabled') isEnabled = value !== false
     else
       breaker[alias.field] = DURATION_FIELDS.has(alias.field) ? toSeconds(key, alias, value, report) : value
   }
-  return { ...(name !== undefined && { name }), enabled, breaker }
+  return { ...(name !== undefined && { name }), enabled: isEnabled, breaker }
 }

@@ -21,12 +21,13 @@ const BREAKER_OPTION_BY_SETTING: { readonly [setting: string]: string } = {
 }
 
 /** The policy fields that correspond to breaker settings. */
-const POLICY_FIELDS: { readonly [setting: string]: 'circuitBreakerThreshold' | 'circuitBreakerTimeout' } = {
-  failureThreshold: 'circuitBreakerThreshold',
-  failureRate: 'circuitBreakerThreshold',
-  windowType: 'circuitBreakerThreshold',
-  timeoutDuration: 'circuitBreakerTimeout',
-}
+const FIELD_BY_SETTING: { readonly [setting: string]: 'circuitBreakerThreshold' | 'circuitBreakerTimeout' } =
+  {
+    failureThreshold: 'circuitBreakerThreshold',
+    failureRate: 'circuitBreakerThreshold',
+    windowType: 'circuitBreakerThreshold',
+    timeoutDuration: 'circuitBreakerTimeout',
+  }
 
 /**
  * Applies the overrides of all operations that use a policy to its own breaker, the least specific first. All calls of the
@@ -51,7 +52,7 @@ export function createOwnBreaker(
       const word = /^CircuitBreaker\/(?!enabled$)(.*)$/.exec(setting)?.[1]
       if (word === undefined) continue
       const engineWord = BREAKER_OPTION_BY_SETTING[word] ?? word
-      const held = origins()[POLICY_FIELDS[engineWord] ?? '']
+      const held = origins()[FIELD_BY_SETTING[engineWord] ?? '']
       if (held !== undefined && ORIGIN_RANK[held.origin] > ORIGIN_RANK[from.origin.origin]) continue
       settings[word] = from.value
       applied.set(engineWord, from)

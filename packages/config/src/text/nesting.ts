@@ -12,20 +12,20 @@ export function findTooDeep(text: string): number | undefined {
   let flow = 0
   let inLine = 0
   const indents: number[] = []
-  let atStart = true
+  let isLineStart = true
   for (const token of new Lexer().lex(text)) {
     const kind = CST.tokenType(token)
     if (kind === 'newline') {
-      atStart = true
+      isLineStart = true
       inLine = 0
     } else if (kind === 'flow-map-start' || kind === 'flow-seq-start') flow++
     else if (kind === 'flow-map-end' || kind === 'flow-seq-end') flow--
     else if (kind === 'seq-item-ind' || kind === 'explicit-key-ind') inLine++
-    if (atStart && kind !== 'newline' && kind !== 'comment') {
+    if (isLineStart && kind !== 'newline' && kind !== 'comment') {
       const indent = kind === 'space' ? token.length : 0
       while ((indents.at(-1) ?? -1) >= indent) indents.pop()
       indents.push(indent)
-      atStart = false
+      isLineStart = false
     }
     if (flow + inLine + indents.length > MAX_NESTING) return offset
     if (!ZERO_WIDTH_TOKENS.has(token)) offset += token.length

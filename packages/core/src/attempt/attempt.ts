@@ -45,7 +45,7 @@ export class AttemptContext implements Attempt {
    */
   declare isFinal: boolean | undefined
   /** @internal Set where delays grow from the first one again after this attempt, as gRPC requires after a pushback. */
-  declare restartsBackoff: boolean | undefined
+  declare shouldRestartBackoff: boolean | undefined
   /** @internal The async context in which the signal was first read, and in which its listeners are called. */
   declare scope: AsyncScope | undefined
   declare private controller: AbortController | undefined

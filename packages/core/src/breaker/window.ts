@@ -35,16 +35,16 @@ export class OutcomeWindow {
   }
 
   /** Adds a result and returns whether it opens the breaker. `now` must not decrease from call to call. */
-  recordResult(now: number, failed: boolean, slow: boolean, threshold: number): boolean {
+  recordResult(now: number, isFailure: boolean, isSlow: boolean, threshold: number): boolean {
     // 2 is never reached and means no limit.
     const { windowType, failureRate = 2, slowCallRate = 2, minimumCalls } = this.settings
-    const rate = windowType === 'rate'
-    if (rate || failed) this.appendEntry(now, 1, +failed, +slow)
+    const isRateWindow = windowType === 'rate'
+    if (isRateWindow || isFailure) this.appendEntry(now, 1, +isFailure, +isSlow)
     else if (windowType === 'consecutive') while (this.calls > 0) this.removeOldest()
     const { calls } = this.evictExpired(now)
-    return rate
+    return isRateWindow
       ? calls >= minimumCalls && (this.failed / calls >= failureRate || this.slow / calls >= slowCallRate)
-      : failed && calls >= threshold
+      : isFailure && calls >= threshold
   }
 
   /** The number of failures in the window now. */
@@ -62,9 +62,9 @@ export class OutcomeWindow {
   appendEntry(time: number, calls: number, failed: number, slow: number): void {
     const { entries, settings } = this
     const last = entries.length - ENTRY_SIZE
-    const rate = settings.windowType === 'rate'
+    const isRateWindow = settings.windowType === 'rate'
     if (
-      rate &&
+      isRateWindow &&
       last >= this.firstIndex &&
       time - (entries[last] as number) < settings.windowDuration / RATE_WINDOW_BUCKETS
     ) {
@@ -73,7 +73,7 @@ export class OutcomeWindow {
       ;(entries[last + 3] as number) += slow
     } else entries.push(time, calls, failed, slow)
     this.addToTotals(calls, failed, slow)
-    if (!rate && this.calls > Math.max(2, settings.failureThreshold)) this.removeOldest()
+    if (!isRateWindow && this.calls > Math.max(2, settings.failureThreshold)) this.removeOldest()
   }
 
   private evictExpired(now: number): this {

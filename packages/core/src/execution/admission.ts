@@ -10,7 +10,7 @@ export interface Admission {
   acquirePermit(now: number): HoldfastError | undefined
   /** Records the outcome of the attempt that holds the permit. `at` is when it ended, undefined for just now. */
   recordOutcome(
-    threw: boolean,
+    hasThrown: boolean,
     result: unknown,
     known: Classification | undefined,
     at: number | undefined,
@@ -53,13 +53,17 @@ export class BreakerAdmission implements Admission, PermitState {
   }
 
   recordOutcome(
-    threw: boolean,
+    hasThrown: boolean,
     result: unknown,
     known: Classification | undefined,
     at: number | undefined,
   ): void {
     const { breaker } = this
-    breaker.release(this, breakerOutcome(breaker, threw, result, known), this.hasOwnClock ? undefined : at)
+    breaker.release(
+      this,
+      breakerOutcome(breaker, hasThrown, result, known),
+      this.hasOwnClock ? undefined : at,
+    )
   }
 
   releasePermit(): void {

@@ -38,7 +38,7 @@ export class AttemptLog {
   /** When the last attempt ended. */
   endedAt = 0
   /** Whether the call has ended, or would end now, with an error. */
-  threw = false
+  hasThrown = false
   /** What the last failed attempt threw or returned, or the error that ended the call without an attempt. */
   result: unknown = undefined
   private readonly execution: LoggedExecution
@@ -55,7 +55,7 @@ export class AttemptLog {
   append(
     run: AttemptRun,
     outcome: AttemptRecord['outcome'],
-    threw: boolean,
+    hasThrown: boolean,
     result: unknown,
     known: Classification | undefined,
   ): number {
@@ -67,7 +67,7 @@ export class AttemptLog {
     const duration = this.endedAt - startedAt
     const timestamp = Math.round(startedAt + this.wallOffset)
     // Most records need no further fields, and an object literal is cheaper than fields added later.
-    const record: Writable<AttemptRecord> = threw
+    const record: Writable<AttemptRecord> = hasThrown
       ? { number, timestamp, delay, duration, outcome, error: result }
       : { number, timestamp, delay, duration, outcome }
     if (known?.httpStatus !== undefined) record.statusCode = known.httpStatus
@@ -80,17 +80,22 @@ export class AttemptLog {
   }
 
   /** Appends a failed call of the function, and returns its duration. */
-  appendFailure(run: AttemptRun, threw: boolean, result: unknown, known: Classification | undefined): number {
-    return this.append(run, known?.kind === 'timeout' ? 'timeout' : 'failure', threw, result, known)
+  appendFailure(
+    run: AttemptRun,
+    hasThrown: boolean,
+    result: unknown,
+    known: Classification | undefined,
+  ): number {
+    return this.append(run, known?.kind === 'timeout' ? 'timeout' : 'failure', hasThrown, result, known)
   }
 
   /** Records and reports the failure of the current attempt. */
-  onAttemptFailed(threw: boolean, result: unknown, known: Classification | undefined): void {
+  onAttemptFailed(hasThrown: boolean, result: unknown, known: Classification | undefined): void {
     const { executor, hooks, run } = this.execution
-    const duration = this.appendFailure(run as AttemptRun, threw, result, known)
-    this.threw = threw
+    const duration = this.appendFailure(run as AttemptRun, hasThrown, result, known)
+    this.hasThrown = hasThrown
     this.result = result
-    hooks?.onAttemptFailed(threw, result, known)
+    hooks?.onAttemptFailed(hasThrown, result, known)
     if (executor.hasListeners)
       this.emit('attempt_failed', 0, { duration, memberId: run?.selection?.member.id })
   }
@@ -104,7 +109,7 @@ export class AttemptLog {
 
   /** Sets the error that ends the call without an attempt that threw it. */
   recordError(error: unknown): void {
-    this.threw = true
+    this.hasThrown = true
     this.result = error
   }
 
@@ -117,10 +122,10 @@ export class AttemptLog {
 
   /** Reports the end of a call without success, and attaches the session to its error. */
   onSettled(stopped: StopReason): PromiseLike<unknown> | undefined {
-    const { threw, result, execution } = this
+    const { hasThrown, result, execution } = this
     const { executor, policy, run, hooks } = execution
     this.stopped = stopped
-    if (threw) {
+    if (hasThrown) {
       const hasExhausted =
         isExhausted(stopped, policy.maxAttempts) || hasExhaustedSession(result, executor, run?.sequence ?? 0)
       attachSession(result, this.createSession(), executor, hasExhausted)
@@ -148,9 +153,9 @@ export class AttemptLog {
 
   /** Emits an event about the last failure; `offset` is 1 where its attempt is the next one. */
   private emit(type: ExecutionEvent['type'], offset: 0 | 1, fields: object): void {
-    const { threw, result, execution } = this
+    const { hasThrown, result, execution } = this
     const { executor, number, context } = execution
-    const outcome = threw ? { error: result } : { value: result }
+    const outcome = hasThrown ? { error: result } : { value: result }
     emitEvent(executor, type, number + offset, context, { ...outcome, ...fields })
   }
 }

@@ -2,7 +2,7 @@ import { type AbortListener, offAbort, onAbort } from '../abort.js'
 import { AttemptContext, type AttemptRun, createRun } from '../attempt/attempt.js'
 import { Slot, type SlotOwner } from '../bulkhead/slot.js'
 import type { Classification } from '../classify/index.js'
-import { approximateStartTime } from '../clock.js'
+import { approximateStartTime, YIELD_EVERY } from '../clock.js'
 import { createDeferred, type Deferred } from '../deferred.js'
 import type { HoldfastError } from '../errors.js'
 import { type Fallback, runFallback } from '../fallback/fallback.js'
@@ -31,7 +31,7 @@ import type { CallTimeouts, EffectivePolicy, ExecutionHooks } from './hooks.js'
 import { MemberSelection } from './member-selection.js'
 import { isNestedFailure } from './nested-failure.js'
 import { CANCELLED_ATTEMPT, hasStatus } from './outcome.js'
-import { RetryWait, YIELD_EVERY } from './retry-wait.js'
+import { RetryWait } from './retry-wait.js'
 
 const RESOLVED = /* @__PURE__ */ Promise.resolve()
 
@@ -147,7 +147,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, SlotOwner {
   createSession(): Session {
     const log = this.openLog()
     const session = log.createSession()
-    if (log.threw && !session.success) session.served = 'fallback'
+    if (log.hasThrown && !session.success) session.served = 'fallback'
     return session
   }
 
@@ -186,9 +186,9 @@ export class Execution<T> implements Deferred<T>, AbortListener, SlotOwner {
    * promise itself, because each stack frame adds up to a microsecond to the creation of an error in the function, and keeps
    * the frame's `this` alive.
    */
-  static continueWith(execution: AnyExecution, attempt: number, threw: boolean, result: unknown): void {
+  static continueWith(execution: AnyExecution, attempt: number, hasThrown: boolean, result: unknown): void {
     const { executor, args, fn, self } = execution
-    if (!execution.prepareNextAttempt(attempt, threw, result)) return
+    if (!execution.prepareNextAttempt(attempt, hasThrown, result)) return
     try {
       if (executor.settings.hedge !== undefined)
         execution.awaitResult(execution.startHedgedAttempt(executor.settings.hedge))
@@ -203,10 +203,10 @@ export class Execution<T> implements Deferred<T>, AbortListener, SlotOwner {
    * Handles the result of `attempt` (0 for none) and prepares the next attempt. Where it returns true, the caller calls the
    * function and passes the returned value to {@link awaitResult}.
    */
-  prepareNextAttempt(attempt: number, threw: boolean, result: unknown): boolean {
+  prepareNextAttempt(attempt: number, hasThrown: boolean, result: unknown): boolean {
     if (attempt > 0) {
       this.slot?.removeRun()
-      if (this.currentAttempt !== attempt || !this.handleResult(threw, result)) return false
+      if (this.currentAttempt !== attempt || !this.handleResult(hasThrown, result)) return false
     }
     return this.prepareAttempt()
   }
@@ -289,37 +289,41 @@ export class Execution<T> implements Deferred<T>, AbortListener, SlotOwner {
    * Handles the outcome of the current attempt, which ended at `endedAt`, or just now where that is undefined. Returns true
    * where the next attempt starts now. With `isFinal` it never does.
    */
-  private handleResult(threw: boolean, outcome: unknown, endedAt?: number, isFinal = false): boolean {
+  private handleResult(hasThrown: boolean, outcome: unknown, endedAt?: number, isFinal = false): boolean {
     const { executor, members, number } = this
     const run = this.run as AttemptRun
     if (this.isEnded) return false
-    const isStopped = isFinal || (threw && isStopRetrying(outcome))
+    const isStopped = isFinal || (hasThrown && isStopRetrying(outcome))
     const result = isStopped ? unwrapStopRetrying(outcome) : outcome
     const isFailure =
-      threw ||
+      hasThrown ||
       (this.policy.retryIf !== undefined &&
         shouldRetryOutcome(this.policy, { value: result, attempt: number }))
     if (!isFailure && members === undefined) return this.succeed(result as T)
-    const known = isFailure || hasStatus(result) ? executor.classify(result, threw) : undefined
+    const known = isFailure || hasStatus(result) ? executor.classify(result, hasThrown) : undefined
     if (isFailure && this.hooks !== undefined) this.applyPolicy(this.hooks.policyFor(known))
     const { policy } = this
-    const isMemberFault = members !== undefined && members.recordOutcome(run, threw, result, known, endedAt)
+    const isMemberFault =
+      members !== undefined && members.recordOutcome(run, hasThrown, result, known, endedAt)
     const isWanted = !(isFailure || isMemberFault)
-    if (!threw && (isWanted || (known !== undefined && policy.matchesAbortOn?.(result, known) === true)))
+    if (!hasThrown && (isWanted || (known !== undefined && policy.matchesAbortOn?.(result, known) === true)))
       return this.succeed(result as T)
-    this.admission?.recordOutcome(threw, result, known, endedAt)
+    this.admission?.recordOutcome(hasThrown, result, known, endedAt)
     if (this.isEnded) return false // a listener aborted the call
     this.deadlines?.clear()
     this.currentAttempt = 0
-    this.openLog().onAttemptFailed(threw, result, known)
-    if (threw && endedAt !== undefined && endedAt >= this.totalDeadline) return this.stop('deadline')
+    this.openLog().onAttemptFailed(hasThrown, result, known)
+    if (hasThrown && endedAt !== undefined && endedAt >= this.totalDeadline) return this.stop('deadline')
     if (
       !isStopped &&
       policy.nested === 'stop' &&
       isNestedFailure(result, policy, executor, members, run.sequence)
     )
       return this.stop('nested')
-    if (isStopped || (threw && !isRetryable(policy, result, known as Classification, number, isMemberFault)))
+    if (
+      isStopped ||
+      (hasThrown && !isRetryable(policy, result, known as Classification, number, isMemberFault))
+    )
       return this.stop('not_retryable')
     // A rate-limited member gets time to recover while the call is sent to another one.
     const canFailOver = known?.kind === 'rate_limited' && members?.hasUntriedMember()
@@ -343,7 +347,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, SlotOwner {
     const timeLeft = this.totalDeadline - log.endedAt
     const step = number - (this.backoffStart ?? 0)
     let delay = nextDelay(policy, number, log.result, retryAfter, this.delay, timeLeft, random, step)
-    if (this.run?.context?.restartsBackoff) this.backoffStart = number
+    if (this.run?.context?.shouldRestartBackoff) this.backoffStart = number
     if (typeof delay === 'number') {
       if (this.admission?.isOpen()) delay = 'circuit_open'
       else if (budget !== undefined && !withdrawRetry(budget)) delay = 'budget_spent'
@@ -460,10 +464,10 @@ export class Execution<T> implements Deferred<T>, AbortListener, SlotOwner {
   /** Reports the end of the execution, and settles its promise with the last result. */
   private settle(stopped: StopReason, fallback: Fallback | undefined): void {
     const log = this.openLog()
-    const { threw, result } = log
+    const { hasThrown, result } = log
     this.release()
-    const stored = log.onSettled(threw ? stopped : 'unwanted_value')
-    if (!threw) this.resolve(result as T)
+    const stored = log.onSettled(hasThrown ? stopped : 'unwanted_value')
+    if (!hasThrown) this.resolve(result as T)
     else if (stored !== undefined) stored.then(() => this.reject(result))
     else if (fallback === undefined) this.reject(result)
     else runFallback(fallback, result, { attempt: this.number, context: this.context }, this.signal, this)

@@ -39,7 +39,7 @@ export interface Executor {
   readonly listeners: { emit(event: ExecutionEvent): void }
   readonly hasListeners: boolean
   /** Classifies an error, or a value that is treated as a failure. */
-  classify(result: unknown, threw: boolean): Classification
+  classify(result: unknown, hasThrown: boolean): Classification
   /** Creates the admission of one execution; undefined where the guard has no breaker. */
   createAdmission(options: CallOptions | undefined, lease: number | undefined): Admission | undefined
   /** Records the success of a first attempt that the breaker admitted in `epoch`. */

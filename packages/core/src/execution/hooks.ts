@@ -21,7 +21,7 @@ export interface ExecutionHooks {
   /** Returns the policy that applies after a failure; undefined keeps the current one. */
   policyFor(known: Classification | undefined): EffectivePolicy | undefined
   /** An attempt failed and was recorded. */
-  onAttemptFailed(threw: boolean, result: unknown, known: Classification | undefined): void
+  onAttemptFailed(hasThrown: boolean, result: unknown, known: Classification | undefined): void
   /** The next attempt starts after `delay` milliseconds. */
   onRetryScheduled(delay: number): void
   /** The execution ended. One that failed rejects only after the returned promise has settled. */

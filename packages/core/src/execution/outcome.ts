@@ -13,10 +13,10 @@ export const hasStatus = (value: unknown): boolean =>
 /** How a breaker counts an outcome, by its own rules or the default ones; undefined where it ignores the outcome. */
 export function breakerOutcome(
   breaker: CircuitBreaker | undefined,
-  threw: boolean,
+  hasThrown: boolean,
   result: unknown,
   known: Classification | undefined,
 ): BreakerOutcome {
-  if (known === undefined || !(threw || (known.httpStatus ?? 0) >= 400)) return 'success'
+  if (known === undefined || !(hasThrown || (known.httpStatus ?? 0) >= 400)) return 'success'
   return isCountedFailure(breaker?.settings, result, known) ? 'failure' : undefined
 }

@@ -1,7 +1,7 @@
 import { setCallTimer } from '../async-context.js'
 import { AttemptContext } from '../attempt/attempt.js'
 import { readCauseChain } from '../classify/cause-chain.js'
-import { yieldTurn } from '../clock.js'
+import { YIELD_EVERY, yieldTurn } from '../clock.js'
 import { setCause } from '../fallback/fallback.js'
 import { returnRetry } from '../retry/budget.js'
 import { unwrapStopRetrying } from '../retry/decide.js'
@@ -10,9 +10,6 @@ import type { StopReason } from '../retry/stop-reason.js'
 import type { AttemptLog } from './attempt-log.js'
 import type { ExecutionDeadlines } from './execution-deadlines.js'
 import type { Executor } from './executor.js'
-
-/** After this many attempts without a delay the event loop gets a turn, so that timers and aborts are handled. */
-export const YIELD_EVERY = 100
 
 /** What the wait for the next attempt needs of its execution. */
 export interface WaitingExecution {
@@ -100,7 +97,7 @@ export class RetryWait {
     const { delay, execution } = this
     const { log, number, context } = execution
     const attempt = number + 1
-    const lastError = log?.threw ? log.result : undefined
+    const lastError = log?.hasThrown ? log.result : undefined
     const preparation = new AttemptContext(attempt, undefined)
     this.context = preparation
     try {

@@ -215,10 +215,10 @@ export class GuardExecutor implements Omit<Guard, 'wrap'>, Executor {
   }
 
   /** Classifies an error, or a value that is treated as a failure. */
-  classify(result: unknown, threw: boolean): Classification {
+  classify(result: unknown, hasThrown: boolean): Classification {
     const { settings, refine } = this
     const known = classify(result, this.wall)
-    if (!threw) return known
+    if (!hasThrown) return known
     const classified =
       settings.classify === undefined ? known : mergeClassification(known, settings.classify, result)
     return refine === undefined ? classified : refine(result, classified)

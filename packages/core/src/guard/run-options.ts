@@ -11,7 +11,7 @@ import type { RunOptions } from './guard.js'
 import { type GuardSettings, objectOrFalse, parseTimeouts } from './options.js'
 
 /** The retry policy of a call, and its timeouts where they replace those of the guard. */
-export interface CallPolicy {
+export interface RunPolicy {
   readonly policy: CompiledRetryPolicy
   readonly timeouts: CallTimeouts | undefined
 }
@@ -49,7 +49,7 @@ function isValid(options: RunOptions): boolean {
  *
  * @throws INVALID_OPTIONS that lists every option that is unknown or invalid
  */
-export function parseRunOptions(options: RunOptions, settings: GuardSettings): CallPolicy {
+export function parseRunOptions(options: RunOptions, settings: GuardSettings): RunPolicy {
   const { retry: base } = settings
   if (isValid(options)) return { policy: base, timeouts: undefined }
   const problems: OptionProblem[] = []

@@ -38,10 +38,12 @@ export interface RetryFunctionOptions extends Omit<FetchRetryOptions, 'beforeRet
   random?: Random | undefined
 }
 
-type CallOptions = Omit<RetryFunctionOptions, keyof FetchRetryOptions>
+type NonRetryOptions = Omit<RetryFunctionOptions, keyof FetchRetryOptions>
 
 /** {@link RetryFunctionOptions}, checked and with defaults. */
-export interface RetrySettings extends CompiledRetryPolicy, Omit<CallOptions, 'clock' | 'random'> {
+export interface RetryFunctionSettings
+  extends CompiledRetryPolicy,
+    Omit<NonRetryOptions, 'clock' | 'random'> {
   readonly clock: Clock
   readonly random: Random
   readonly totalTimeout: number
@@ -58,7 +60,7 @@ const CALL_SPEC = {
   random: [undefined, ofType('function')],
   beforeRetry: [undefined, guardOnly],
   nested: [undefined, guardOnly],
-} satisfies OptionSpecOf<CallOptions & { beforeRetry: unknown; nested: unknown }>
+} satisfies OptionSpecOf<NonRetryOptions & { beforeRetry: unknown; nested: unknown }>
 
 const TIMEOUT_SPEC: OptionSpec = { total: [Infinity, durationOrInfinity] }
 
@@ -66,9 +68,9 @@ const TIMEOUT_SPEC: OptionSpec = { total: [Infinity, durationOrInfinity] }
 const CLASSIFIED_NAME = /:|^(?!tran|perm)[a-z_]+$/
 
 /** Checks the options of a call. @throws INVALID_OPTIONS that lists every problem */
-export function parseRetryFunctionOptions(input: RetryFunctionOptions): RetrySettings {
+export function parseRetryFunctionOptions(input: RetryFunctionOptions): RetryFunctionSettings {
   const problems: OptionProblem[] = []
-  const defaults = { ...RETRY_DEFAULTS, clock: platformClock, random: systemRandom } as RetrySettings
+  const defaults = { ...RETRY_DEFAULTS, clock: platformClock, random: systemRandom } as RetryFunctionSettings
   const settings = parseRetryFields('', input, defaults, problems, CALL_SPEC)
   const { timeout = {}, classify, retryOn, abortOn } = settings
   const { total } = parseOptions('timeout', timeout, { total: Infinity }, TIMEOUT_SPEC, problems)

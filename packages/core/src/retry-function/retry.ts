@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js'
+import { type Clock, MAX_TIMER_MS, YIELD_EVERY } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 import {
   isRetryable,
@@ -17,12 +17,6 @@ export interface RetryAttempt {
   /** Aborted when the deadline passes or the caller aborts. */
   readonly signal: AbortSignal
 }
-
-/** After this many attempts without a delay the event loop gets a turn, so that timers and aborts are handled. */
-const YIELD_EVERY = 100
-
-/** The longest delay of a platform timer. */
-const MAX_TIMER_MS = 2_147_483_647
 
 /**
  * Calls `fn` until it succeeds, without a guard: a small function for programs that need retries alone. It has the options of
@@ -55,7 +49,7 @@ export async function retry<T>(
   let delay = 0
   let lastError: { cause?: unknown } = {}
   for (let attempt = 1; ; attempt++) {
-    let threw = false
+    let hasThrown = false
     const result = await runUntil(
       clock,
       signal,
@@ -64,25 +58,25 @@ export async function retry<T>(
       attempt,
       () => new HoldfastError('TOTAL_TIMEOUT', `took over ${totalTimeout} ms`, lastError),
     ).catch((error) => {
-      threw = true
+      hasThrown = true
       return error
     })
-    if (threw) signal?.throwIfAborted()
-    if (threw && isStopRetrying(result)) throw unwrapStopRetrying(result)
-    if (!threw && !shouldRetryOutcome(policy, { value: result, attempt })) return result
+    if (hasThrown) signal?.throwIfAborted()
+    if (hasThrown && isStopRetrying(result)) throw unwrapStopRetrying(result)
+    if (!hasThrown && !shouldRetryOutcome(policy, { value: result, attempt })) return result
     const known = classifyByRules(result, clock.wall(), classify)
-    const isRetried = threw
+    const isRetried = hasThrown
       ? isRetryable(policy, result, known, attempt)
       : !policy.matchesAbortOn?.(result, known)
     const next =
       isRetried &&
       nextDelay(policy, attempt, result, known.retryAfter, delay, totalDeadline - clock.now(), random)
     if (typeof next !== 'number') {
-      if (threw) throw result
+      if (hasThrown) throw result
       return result
     }
     delay = next
-    if (threw) lastError = { cause: result }
+    if (hasThrown) lastError = { cause: result }
     if (delay > 0 || attempt % YIELD_EVERY === 0)
       await runUntil(clock, signal, clock.now() + delay, never, attempt, never).catch(() =>
         signal?.throwIfAborted(),

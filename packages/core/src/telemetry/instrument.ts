@@ -4,7 +4,7 @@ import type { Guard } from '../guard/guard.js'
 import { type OptionProblem, type OptionSpec, parseOptions, throwIfInvalid } from '../options.js'
 import { unwrapStopRetrying } from '../retry/decide.js'
 import { sessionOf } from '../session/session.js'
-import { type CallMetrics, createCallMetrics } from './metrics.js'
+import { createCallMetrics, type GuardMetrics } from './metrics.js'
 import type { Meter, Span, Tracer } from './types.js'
 
 /** Where the metrics and spans of a guard go. */
@@ -57,10 +57,10 @@ const typeOf = (error: unknown): string =>
 class CallInstrument {
   private readonly operation: string
   private readonly tracer: Tracer | undefined
-  private readonly metrics: CallMetrics | undefined
+  private readonly metrics: GuardMetrics | undefined
   isActive = true
 
-  constructor(operation: string, tracer: Tracer | undefined, metrics: CallMetrics | undefined) {
+  constructor(operation: string, tracer: Tracer | undefined, metrics: GuardMetrics | undefined) {
     this.operation = operation
     this.tracer = tracer
     this.metrics = metrics

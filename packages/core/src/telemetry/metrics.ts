@@ -4,13 +4,13 @@ import { rejectionReason } from '../retry/stop-reason.js'
 import type { Meter } from './types.js'
 
 /** The metrics of the calls of one guard. */
-export interface CallMetrics {
+export interface GuardMetrics {
   onEvent(event: GuardEvent): void
   recordDuration(milliseconds: number): void
 }
 
 /** Creates the metrics of a guard, with the names that a runtime uses. Exporters add `_total` to the names of counters. */
-export function createCallMetrics(meter: Meter, operation: string): CallMetrics {
+export function createCallMetrics(meter: Meter, operation: string): GuardMetrics {
   const calls = meter.createCounter('holdfast_calls', {
     description: 'Calls that ended, by result (success, failure) and whether there was a retry.',
   })

@@ -38,7 +38,7 @@ it('delays grow from the first one again after an attempt that restarts the back
   const call = fate(
     api.run((attempt) => {
       const isRestart = attempt.number === 2
-      ;(attempt as AttemptContext).restartsBackoff = isRestart
+      ;(attempt as AttemptContext).shouldRestartBackoff = isRestart
       throw Object.assign(new Error('down'), isRestart && { retryAfter: 7 })
     }),
   )

@@ -13,11 +13,17 @@ const ignoreError = (): void => {}
 export async function connectToProxy(
   upstream: ProxyUpstream,
   signal: AbortSignal,
-  halfOpen = false,
+  isHalfOpen = false,
 ): Promise<Socket> {
   const { hostname: host, port, protocol, tls } = upstream
   try {
-    return await connectSocket({ host, port, signal, halfOpen, tls: protocol === 'https:' ? tls : undefined })
+    return await connectSocket({
+      host,
+      port,
+      signal,
+      halfOpen: isHalfOpen,
+      tls: protocol === 'https:' ? tls : undefined,
+    })
   } catch (cause) {
     // A certificate error is permanent for a target, but another proxy can succeed.
     if (signal.aborted || ['network_error', 'timeout'].includes(classify(cause).kind)) throw cause
@@ -42,12 +48,12 @@ export async function openTunnel(
   upstream: ProxyUpstream,
   target: TunnelTarget,
   signal?: AbortSignal,
-  halfOpen = false,
+  isHalfOpen = false,
 ): Promise<Socket> {
   const deadline = new ConnectDeadline(upstream, signal)
   let socket: Socket | undefined
   try {
-    socket = await connectToProxy(upstream, deadline.signal, halfOpen)
+    socket = await connectToProxy(upstream, deadline.signal, isHalfOpen)
     const release = destroyOnAbort(socket, deadline.signal)
     // The handshake replaces its listeners; an error in between must not be unhandled.
     socket.on('error', ignoreError)

@@ -10,7 +10,7 @@ import { PrivateTargetError } from '../targets/target-policy.js'
 export type WorkerSettings = Omit<ProxySettings, 'pool' | 'policies' | 'guard' | 'resolve' | 'clock'>
 
 /** A proxy of the pool, with its credentials. */
-export interface WireMember {
+export interface SerializedMember {
   readonly id: string
   readonly url: string
   readonly connectTimeout: number
@@ -47,7 +47,7 @@ export type PrimaryMessage =
       readonly id: number
       readonly key: number
       readonly number: number
-      readonly member: WireMember | undefined
+      readonly member: SerializedMember | undefined
     }
   | { readonly type: 'abort'; readonly id: number; readonly key: number; readonly reason: WireError }
   /** The call ended with the outcome of the attempt `key`, or with an error of the guard. */

@@ -8,7 +8,7 @@ import {
   decodeError,
   encodeError,
   type PrimaryMessage,
-  type WireMember,
+  type SerializedMember,
   type WireOutcome,
   type WorkerMessage,
 } from './protocol.js'
@@ -85,7 +85,7 @@ export class RemoteCall {
 
 const outcomeKey = (outcome: unknown): number | undefined => (Object(outcome) as { [KEY]?: number })[KEY]
 
-function wireMember(id: string, value: unknown): WireMember {
+function wireMember(id: string, value: unknown): SerializedMember {
   const upstream = upstreamOf(value)
   const { connectTimeout, tls } = upstream
   const hasTls = Object.keys(tls).length > 0

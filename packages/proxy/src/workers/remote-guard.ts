@@ -9,7 +9,7 @@ import {
   decodeError,
   encodeError,
   type PrimaryMessage,
-  type WireMember,
+  type SerializedMember,
   type WireOutcome,
   type WorkerMessage,
 } from './protocol.js'
@@ -17,12 +17,12 @@ import {
 /** How many members of the pool a worker keeps connections to. */
 const MAX_UPSTREAMS = 100_000
 
-type AttemptResult = { readonly ok: boolean; readonly value: unknown }
+type AttemptReply = { readonly ok: boolean; readonly value: unknown }
 
 interface RunningCall {
   readonly fn: (attempt: Attempt) => unknown
   readonly options: RunOptions
-  readonly outcomes: Map<number, AttemptResult>
+  readonly outcomes: Map<number, AttemptReply>
   readonly attempts: Map<number, AbortController>
   resolve(value: unknown): void
   reject(error: unknown): void
@@ -93,7 +93,7 @@ export class RemoteGuards {
       note: () => {},
       ...(member && { member: { id: member.id, value: this.upstreamFor(member) } }),
     }
-    let outcome: AttemptResult
+    let outcome: AttemptReply
     try {
       outcome = { ok: true, value: await call.fn(attempt) }
     } catch (error) {
@@ -116,7 +116,7 @@ export class RemoteGuards {
     else call.reject(chosen === undefined && error !== undefined ? decodeError(error) : chosen?.value)
   }
 
-  private upstreamFor({ id, url, connectTimeout, tls }: WireMember): ProxyUpstream {
+  private upstreamFor({ id, url, connectTimeout, tls }: SerializedMember): ProxyUpstream {
     const name = `${id} ${url} ${connectTimeout} ${tls ?? ''}`
     const found =
       this.upstreams.get(name) ??
@@ -133,12 +133,12 @@ export class RemoteGuards {
 const decodeTls = (text: string): ConnectionOptions => deserialize(Buffer.from(text, 'base64'))
 
 /** Closes the connection of an attempt whose outcome is not used. Responses are discarded by the request that holds them. */
-function discard({ ok, value }: AttemptResult): void {
+function discard({ ok, value }: AttemptReply): void {
   const { destroy } = Object(value) as { destroy?: unknown }
   if (ok && typeof destroy === 'function') (value as { destroy(): void }).destroy()
 }
 
-function wireOutcome({ ok, value }: AttemptResult, options: RunOptions): WireOutcome {
+function wireOutcome({ ok, value }: AttemptReply, options: RunOptions): WireOutcome {
   const mustNotRepeat = abortMatchers(options).some(
     (matches) => typeof matches === 'function' && (matches as (outcome: unknown) => boolean)(value),
   )

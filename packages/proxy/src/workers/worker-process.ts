@@ -137,12 +137,12 @@ export class WorkerProcess {
   /** Answers whether a non-idempotent request can be repeated. An invalid call is reported when it runs. */
   private async answerRepeats(id: number, call: ProxyCall): Promise<void> {
     const { guardFor, settings } = this.primary
-    let value: boolean = settings.retryNonIdempotent
+    let canRepeat: boolean = settings.retryNonIdempotent
     try {
-      value = (await guardFor(call).retryNonIdempotent?.()) ?? value
+      canRepeat = (await guardFor(call).retryNonIdempotent?.()) ?? canRepeat
     } catch {
-      value = false
+      canRepeat = false
     }
-    this.channel.send({ type: 'repeats', id, value })
+    this.channel.send({ type: 'repeats', id, value: canRepeat })
   }
 }

@@ -30,7 +30,8 @@ export const camelKey = (key: string): string =>
 /** Converts `maxAttempts` to `max_attempts`. */
 export const snakeKey = (key: string): string => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-type ConvertValue = (value: unknown) => unknown
+/** Converts a value from one form to another. */
+export type ConvertValue = (value: unknown) => unknown
 
 interface Direction {
   /** The function that converts a leaf value. */

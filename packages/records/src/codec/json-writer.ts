@@ -1,7 +1,5 @@
 import type { z } from 'zod'
-import { type CamelCased, camelKey, createEncoder, createReviver } from './case-codec.js'
-
-type ConvertValue = (value: unknown) => unknown
+import { type CamelCased, type ConvertValue, camelKey, createEncoder, createReviver } from './case-codec.js'
 
 /** Characters that JSON escapes, and surrogates, which may be lone. */
 // oxlint-disable-next-line no-control-regex -- JSON escapes them

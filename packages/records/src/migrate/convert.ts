@@ -1,9 +1,7 @@
 import { tidySeconds } from '../codec/record-fields.js'
 import { EVENT_TYPES } from '../event-types.js'
 import { parseErrorKind } from './error-kind.js'
-import { isOldRecord, type OldRecordReader } from './reader.js'
-
-type OldRecord = Record<string, unknown>
+import { isOldRecord, type OldRecord, type OldRecordReader } from './reader.js'
 
 const asString = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
 

@@ -16,9 +16,7 @@ import {
   convertSession,
   findContradictions,
 } from './convert.js'
-import type { OldRecordReader } from './reader.js'
-
-type OldRecord = Record<string, unknown>
+import type { OldRecord, OldRecordReader } from './reader.js'
 
 /** The kinds of records that can be migrated. */
 export type MigratedKind = 'sessions' | 'events' | 'metrics' | 'breakers' | 'deadLetters' | 'errors'

@@ -2,7 +2,8 @@ import { camelKey } from '../codec/case-codec.js'
 import { tidySeconds } from '../codec/record-fields.js'
 import { SCHEMA } from '../session.js'
 
-type OldRecord = Record<string, unknown>
+/** A record of an earlier system, or a part of it. */
+export type OldRecord = Record<string, unknown>
 
 /** Whether a value is an object that can be a record. */
 export const isOldRecord = (value: unknown): value is OldRecord =>

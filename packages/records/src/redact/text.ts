@@ -5,7 +5,7 @@ export const REDACTED = '[redacted]'
 const MAX_TEXT_LENGTH = 8192
 
 /** How much more than the result is searched, because a truncated secret at the end would not be recognized. */
-const CUT_MARGIN = 1024
+const CUT_MARGIN_CHARS = 1024
 
 /** A name that is followed by a secret: `api_key=…`, `"clientSecret": "…"`, `X-Api-Key: …`. */
 const SECRET_NAME =
@@ -145,7 +145,7 @@ function endOfValue(text: string, start: number): number {
 
 /** The searched part of a long text. A truncated URL at its end is removed, because its credentials cannot be recognized. */
 const truncate = (text: string) =>
-  text.slice(0, MAX_TEXT_LENGTH + CUT_MARGIN).replace(/:\/\/[^\s"'<>]*$/, '://')
+  text.slice(0, MAX_TEXT_LENGTH + CUT_MARGIN_CHARS).replace(/:\/\/[^\s"'<>]*$/, '://')
 
 /**
  * Redacts credentials in a text: those of URLs and headers, values after a name such as `password=` or a name of the user, keys and
@@ -163,6 +163,6 @@ export function redactText(
   if (userNames?.anyName.test(result)) result = redactUserNames(result, userNames)
   for (const pattern of patterns) result = result.replace(pattern, REDACTED)
   if (!isLong) return result
-  const kept = result.slice(0, Math.max(0, Math.min(MAX_TEXT_LENGTH, result.length - CUT_MARGIN)))
+  const kept = result.slice(0, Math.max(0, Math.min(MAX_TEXT_LENGTH, result.length - CUT_MARGIN_CHARS)))
   return `${kept}… (${text.length} characters)`
 }

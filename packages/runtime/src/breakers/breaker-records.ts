@@ -11,7 +11,7 @@ export function breakerEventRecord(event: BreakerEvent): CircuitBreakerEvent {
 const toDate = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms))
 
 /** The opening of a breaker that is not closed. */
-export interface BreakerOpening {
+export interface OpeningDetails {
   /** When it opened, in epoch milliseconds; after a failed probe, when it opened again. */
   readonly at: number
   /** The number of failures that opened it while it was closed. Failed probes do not add to it. */
@@ -23,7 +23,7 @@ export function toBreakerRecord(
   breaker: CircuitBreaker,
   owner: BreakerOwner,
   since: Date,
-  openings: ReadonlyMap<string, BreakerOpening>,
+  openings: ReadonlyMap<string, OpeningDetails>,
 ): CircuitBreakerState {
   const { settings } = breaker
   const { policyId, serviceName, member } = owner

@@ -6,7 +6,7 @@ import type { RetryLog } from '../logging/retry-log.js'
 import type { Metrics } from '../metrics/metrics.js'
 import type { BreakerOwner } from './breaker-id.js'
 import { breakerEventRecord } from './breaker-records.js'
-import type { BreakerPool, MemberBreakers } from './member-breakers.js'
+import type { BreakerPool, BreakerPools } from './member-breakers.js'
 import type { BreakerPersistence } from './persistence.js'
 import type { BreakerRegistry } from './registry.js'
 
@@ -17,7 +17,7 @@ export interface BreakerEventRouterParts {
   metrics: Metrics
   errors: ErrorLog
   registry: BreakerRegistry
-  pools: MemberBreakers
+  pools: BreakerPools
   persistence: BreakerPersistence
   guardEvents: GuardEventEmitter
   /** The breakers that calls of an operation must pass. */
@@ -41,7 +41,7 @@ export class BreakerEventRouter {
   }
 
   /** The breaker of a policy, a service or a decorated method changed its state. */
-  onChange(event: BreakerEvent, owner: BreakerOwner, persist: boolean): void {
+  onChange(event: BreakerEvent, owner: BreakerOwner, shouldPersist: boolean): void {
     const { runtime, log, metrics, errors, registry, guardEvents, persistence, breakersOf } = this.parts
     const { id, fromState, toState, failureCount, timestamp } = event
     if (toState === 'open') {
@@ -59,7 +59,7 @@ export class BreakerEventRouter {
       errors.recordOpening(event)
     }
     const breaker = registry.get(id)
-    if (persist && breaker !== undefined) persistence.scheduleSave(breaker)
+    if (shouldPersist && breaker !== undefined) persistence.scheduleSave(breaker)
   }
 
   /** The breaker of a policy in shadow mode changed its state. Only an event reports it, because no call is affected. */
@@ -68,12 +68,12 @@ export class BreakerEventRouter {
   }
 
   /** A pool changed: the breaker of a member, or the members. */
-  onPoolEvent(pool: BreakerPool, event: PoolEvent, persist: boolean): void {
+  onPoolEvent(pool: BreakerPool, event: PoolEvent, shouldPersist: boolean): void {
     const { runtime, persistence, onMemberOpened } = this.parts
     if (event.type === 'breaker_changed') {
       const { memberId: member, toState } = event
       this.onChange(event, { pool: pool.id, member }, false)
-      if (persist) persistence.scheduleSave(pool.breaker(member))
+      if (shouldPersist) persistence.scheduleSave(pool.breaker(member))
       if (toState === 'open') onMemberOpened(pool.id, member, pool.breaker(member))
       return
     }

@@ -12,7 +12,7 @@ export interface BreakerPool {
 }
 
 /** The breakers of pool members. */
-export interface MemberBreakers {
+export interface BreakerPools {
   has(pool: string): boolean
   get(pool: string): BreakerPool
   list(): readonly BreakerPool[]

@@ -3,7 +3,7 @@ import type { BreakerOptions } from 'holdfast'
 import { type BreakerEvent, type BreakerSnapshot, CircuitBreaker, type Clock } from 'holdfast'
 import { BREAKER_DEFAULTS, type BreakerSettings, parseBreakerOptions } from 'holdfast/internal'
 import { type BreakerOwner, breakerId } from './breaker-id.js'
-import { type BreakerOpening, toBreakerRecord } from './breaker-records.js'
+import { type OpeningDetails, toBreakerRecord } from './breaker-records.js'
 
 interface RegisteredBreaker {
   readonly breaker: CircuitBreaker
@@ -16,7 +16,7 @@ interface RegisteredBreaker {
 export interface BreakerRegistryOptions {
   clock: Clock
   /** The state of a breaker changed. */
-  onChange(event: BreakerEvent, owner: BreakerOwner, persist: boolean): void
+  onChange(event: BreakerEvent, owner: BreakerOwner, shouldPersist: boolean): void
 }
 
 /** The breakers of policies and services. A breaker exists once, and a reload does not replace it. */
@@ -26,7 +26,7 @@ export class BreakerRegistry {
   private readonly options: BreakerRegistryOptions
   private readonly createdAt: Date
   /** The opening of each breaker that is not closed. The breakers of pool members are included. */
-  readonly openings = new Map<string, BreakerOpening>()
+  readonly openings = new Map<string, OpeningDetails>()
 
   constructor(options: BreakerRegistryOptions) {
     this.options = options
@@ -46,7 +46,7 @@ export class BreakerRegistry {
   }
 
   /** Returns the owner's breaker with these options. An existing breaker keeps its state and is reconfigured. */
-  getOrCreate(owner: BreakerOwner, options: BreakerOptions, persist: boolean): CircuitBreaker {
+  getOrCreate(owner: BreakerOwner, options: BreakerOptions, shouldPersist: boolean): CircuitBreaker {
     const id = breakerId(owner)
     const settings = this.parseSettings(id, options)
     const existing = this.entries.get(id)
@@ -57,15 +57,15 @@ export class BreakerRegistry {
       )
         existing.breaker.reconfigure(settings)
       existing.failureOn = options.failureOn
-      existing.persist = persist
+      existing.persist = shouldPersist
       return existing.breaker
     }
-    const saved = persist ? this.takeSnapshot(id) : undefined
+    const saved = shouldPersist ? this.takeSnapshot(id) : undefined
     const { clock } = this.options
     const breaker = saved
       ? CircuitBreaker.restore(saved, { ...options, id, clock })
       : new CircuitBreaker({ id }, settings)
-    const entry: RegisteredBreaker = { breaker, owner, persist, failureOn: options.failureOn }
+    const entry: RegisteredBreaker = { breaker, owner, persist: shouldPersist, failureOn: options.failureOn }
     breaker.on((event) => this.options.onChange(event, owner, entry.persist))
     this.entries.set(id, entry)
     return breaker
@@ -96,12 +96,12 @@ export class BreakerRegistry {
   }
 }
 
-const SETTING_NAMES = Object.keys(BREAKER_DEFAULTS).filter(
+const BREAKER_SETTING_NAMES = Object.keys(BREAKER_DEFAULTS).filter(
   (key) => key !== 'failureOn',
 ) as (keyof BreakerSettings)[]
 
 const isSameSettings = (a: BreakerSettings, b: BreakerSettings) =>
-  SETTING_NAMES.every((field) => a[field] === b[field])
+  BREAKER_SETTING_NAMES.every((field) => a[field] === b[field])
 
 const hasSameMatchers = (a: BreakerOptions['failureOn'] = [], b: BreakerOptions['failureOn'] = []) =>
   a.length === b.length && a.every((matcher, i) => matcher === b[i])

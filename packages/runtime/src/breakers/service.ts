@@ -11,7 +11,7 @@ import { type CircuitBreaker, HoldfastError, type TripOptions } from 'holdfast'
 import type { BreakerFilter, BreakerService } from '../api-types.js'
 import { parseActor } from '../call-options.js'
 import { breakerId, parseBreakerId, proxyIdOf } from './breaker-id.js'
-import type { MemberBreakers } from './member-breakers.js'
+import type { BreakerPools } from './member-breakers.js'
 import type { BreakerRegistry } from './registry.js'
 
 interface FoundBreaker {
@@ -28,7 +28,7 @@ const FILTER_CHECKS: Readonly<Record<keyof BreakerFilter, OptionCheck>> = {
 export class Breakers implements BreakerService {
   private readonly runtime: RuntimeContext
   private readonly registry: BreakerRegistry
-  private readonly pools: MemberBreakers
+  private readonly pools: BreakerPools
   private readonly flush: () => Promise<void>
   private readonly saveChanged: () => void
 
@@ -39,7 +39,7 @@ export class Breakers implements BreakerService {
   constructor(
     runtime: RuntimeContext,
     registry: BreakerRegistry,
-    pools: MemberBreakers,
+    pools: BreakerPools,
     { flush, saveChanged }: { flush: () => Promise<void>; saveChanged: () => void },
   ) {
     this.runtime = runtime

@@ -58,7 +58,7 @@ export class StoreBackedContext implements RuntimeContext {
   private readonly eventIds: SortedIds
   private readonly auditIds: SortedIds
   private redactValue = makeRedactor()
-  private debugEnabled = false
+  private isDebugEnabled = false
   /** When each line was last written to stderr, so that it is not repeated within a minute. */
   private readonly lastWarnedAt = new Map<string, number>()
 
@@ -86,11 +86,11 @@ export class StoreBackedContext implements RuntimeContext {
   /** Applies new settings. */
   configure(settings: { redact: RedactOptions; debug: boolean }): void {
     this.redactValue = makeRedactor(settings.redact)
-    this.debugEnabled = settings.debug
+    this.isDebugEnabled = settings.debug
   }
 
   isDebug(): boolean {
-    return this.debugEnabled
+    return this.isDebugEnabled
   }
 
   redact<T>(value: T): T {

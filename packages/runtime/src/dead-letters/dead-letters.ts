@@ -28,7 +28,7 @@ import { countEntries, selectEntries } from './selection.js'
 import { DeadLetterWriter, type FailedCall } from './writer.js'
 
 /** How many entries with a text are purged at a time. */
-const PURGE_BATCH = 500
+const PURGE_BATCH_SIZE = 500
 
 const isWithoutFilter = (selection: object): boolean =>
   Object.values(selection).every((value) => value === undefined)
@@ -305,9 +305,9 @@ export class DeadLetters {
     const ids: string[] = []
     for await (const { dlqId } of selectEntries(deadLetters, this.payloadCipher, wanted, now)) ids.push(dlqId)
     let purged = 0
-    for (let start = 0; start < ids.length; start += PURGE_BATCH)
+    for (let start = 0; start < ids.length; start += PURGE_BATCH_SIZE)
       // The other fields are checked again, because an entry can have changed meanwhile.
-      purged += await deadLetters.purge({ ...indexed, ids: ids.slice(start, start + PURGE_BATCH) }, now)
+      purged += await deadLetters.purge({ ...indexed, ids: ids.slice(start, start + PURGE_BATCH_SIZE) }, now)
     return purged
   }
 

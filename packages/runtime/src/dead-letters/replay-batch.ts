@@ -107,7 +107,7 @@ const BATCH_CHECKS = {
 const DEFAULT_CONCURRENCY = 4
 
 /** How many entries are read at a time to request their replays. */
-const REQUEST_BATCH = 500
+const REQUEST_BATCH_SIZE = 500
 
 /** The statuses that can be replayed. */
 const REPLAYABLE_STATUSES = ['pending', 'failed'] as const
@@ -392,7 +392,7 @@ export class ReplayBatch {
     let cursor: string | undefined
     do {
       const page: Page<DeadLetter> = await runtime.store.deadLetters.list(
-        { ...selector, limit: REQUEST_BATCH, cursor },
+        { ...selector, limit: REQUEST_BATCH_SIZE, cursor },
         replayExecutor.now(),
       )
       yield page.items.map(({ dlqId }) => dlqId)

@@ -44,14 +44,14 @@ const isSameValue = (a: unknown, b: unknown): boolean =>
   a === b ||
   (Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, i) => item === b[i]))
 
-const NO_RETRY = new CallOverrides(false, undefined)
+const NO_RETRY_OVERRIDES = new CallOverrides(false, undefined)
 const cache = new WeakMap<object, CallOverrides>()
 
 /** The overrides of a call. Calls that pass only the same `retry` object share them. */
 export function overridesFor({ retry, timeout }: CallOptions<unknown>): CallOverrides | undefined {
   if (timeout !== undefined) return new CallOverrides(retry, timeout)
   if (retry === undefined) return undefined
-  if (retry === false) return NO_RETRY
+  if (retry === false) return NO_RETRY_OVERRIDES
   const cached = Object(retry) === retry ? cache.get(retry) : undefined
   if (cached?.hasSameRetry(retry)) return cached
   const overrides = new CallOverrides(retry, undefined)

@@ -19,7 +19,7 @@ const WITHOUT_FALLBACK: ReadonlySet<StopReason> = new Set([
 export const hasFallbackAfter = (stopped: StopReason): boolean => !WITHOUT_FALLBACK.has(stopped)
 
 /** How a fallback ended: with a value, or with an error. `stopped` replaces the call's own reason. */
-export type FallbackResult =
+export type FallbackOutcome =
   | { readonly value: unknown }
   | { readonly error: unknown; readonly stopped: StopReason | undefined }
 
@@ -43,7 +43,7 @@ export class FallbackRun implements Deferred<unknown> {
     error: unknown,
     info: FallbackInfo,
     signal: AbortSignal | undefined,
-  ): Promise<FallbackResult> {
+  ): Promise<FallbackOutcome> {
     if (!this.isCancelled) runFallback(fallback, error, info, signal, this)
     try {
       return { value: await this.promise }

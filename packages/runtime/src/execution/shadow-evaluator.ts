@@ -160,14 +160,14 @@ export class ShadowEvaluator {
   }
 
   private nextStep(
-    threw: boolean,
+    hasThrown: boolean,
     error: unknown,
     known: Classification,
     rules: CompiledPolicy,
     at: number,
   ): number | StopReason {
     const { policy, totalTimeout } = rules.shadow ?? rules
-    if (threw && !isRetryable(policy, error, known, this.attemptNumber)) return 'not_retryable'
+    if (hasThrown && !isRetryable(policy, error, known, this.attemptNumber)) return 'not_retryable'
     const remaining = this.callStartedAt + totalTimeout - at
     const delay = nextDelay(policy, this.attemptNumber, error, known.retryAfter, 0, remaining, this.random)
     if (typeof delay === 'string') return delay

@@ -219,8 +219,8 @@ export class RuntimeContainer {
     })
   }
 
-  /** Restores breakers and metrics, and applies the configuration. With `watch` the file is reloaded when it changes. */
-  async start(watch: boolean): Promise<void> {
+  /** Restores breakers and metrics, and applies the configuration. With `shouldWatch` the file is reloaded when it changes. */
+  async start(shouldWatch: boolean): Promise<void> {
     const { runtime, breakerPersistence, registry, metrics } = this
     registry.loadSnapshots((await breakerPersistence.load()).map(({ snapshot }) => snapshot))
     this.fleet = await Fleet.join({
@@ -244,7 +244,7 @@ export class RuntimeContainer {
     await metrics.load(this.store.metrics, runtime.node)
     await this.deadLetters.open()
     this.housekeeping.start()
-    if (watch) this.config.follow()
+    if (shouldWatch) this.config.follow()
   }
 
   /** Waits for active calls, cancels the remaining ones, and writes all records. */

@@ -1,9 +1,9 @@
 import { type FetchInit, type FetchInput, StatusError } from 'holdfast/http'
-import { isIdempotentMethod } from 'holdfast/internal'
+import { IDEMPOTENCY_KEY_HEADER, isIdempotentMethod } from 'holdfast/internal'
 import type { CallOptions } from '../api-types.js'
 import type { ReplayFunction } from '../dead-letters/handlers.js'
 import type { RuntimeFetchOptions } from './options.js'
-import { decodeBody, IDEMPOTENCY_KEY_HEADER, parseStoredRequest } from './stored-request.js'
+import { decodeBody, parseStoredRequest } from './stored-request.js'
 
 /** Sends a request under the operation, with the ids of the dead letter, and throws a status of 400 or more. */
 type SendAgain = (entry: CallOptions, input: FetchInput, init: FetchInit) => Promise<Response>

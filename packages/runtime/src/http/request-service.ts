@@ -10,6 +10,7 @@ import {
   type HostedCall,
   type HostedOperation,
   type HostedRequest,
+  IDEMPOTENCY_KEY_HEADER,
   isIdempotentMethod,
   type RequestHost,
 } from 'holdfast/internal'
@@ -27,7 +28,7 @@ import {
   type RuntimeFetchOptions,
 } from './options.js'
 import { createReplay } from './replay.js'
-import { createStoredRequest, IDEMPOTENCY_KEY_HEADER } from './stored-request.js'
+import { createStoredRequest } from './stored-request.js'
 
 /** The parts of the runtime that requests need. */
 export interface RequestServiceParts {

@@ -1,13 +1,11 @@
 import { HoldfastError } from 'holdfast'
 import type { FetchBody, FetchInput } from 'holdfast/http'
 import type { HostedRequest } from 'holdfast/internal'
+import { IDEMPOTENCY_KEY_HEADER } from 'holdfast/internal'
 import { z } from 'zod'
 
-/** The header by which a server recognizes a request that arrives twice. */
-export const IDEMPOTENCY_KEY_HEADER = 'idempotency-key'
-
 /** Headers that are never stored. */
-const CREDENTIAL_HEADERS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization'])
+const UNSTORED_HEADERS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization'])
 
 /** The payload of a dead letter that `hf.createFetch` stores. */
 const storedRequestSchema = z.object({
@@ -39,7 +37,7 @@ const isSecretName = (name: string, redact: Redact): boolean => redact({ [name]:
 
 /** Whether a header is left out: it has credentials, or redaction would change it. */
 function isSecretHeader(name: string, value: string, redact: Redact): boolean {
-  if (CREDENTIAL_HEADERS.has(name) || isSecretName(name, redact)) return true
+  if (UNSTORED_HEADERS.has(name) || isSecretName(name, redact)) return true
   return name !== IDEMPOTENCY_KEY_HEADER && redact({ [name]: value })[name] !== value
 }
 

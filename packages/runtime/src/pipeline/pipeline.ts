@@ -171,13 +171,13 @@ export class PipelineFactory {
     const source = (iteratorFactory(items) as () => Iterator<I> | AsyncIterator<I>).call(items)
     const result: PipelineResult = { succeeded: 0, failed: 0, skipped: 0, items: [] }
     let count = 0
-    let done = false
+    let isDone = false
     const worker = async () => {
-      while (!done && signal?.aborted !== true) {
+      while (!isDone && signal?.aborted !== true) {
         try {
           const next = await source.next()
           if (next.done) {
-            done = true
+            isDone = true
             return
           }
           const index = count++
@@ -186,7 +186,7 @@ export class PipelineFactory {
           result[item.status]++
           this.reportProgress(options, { succeeded: result.succeeded, failed: result.failed, item })
         } catch (error) {
-          done = true
+          isDone = true
           throw error
         }
       }

@@ -9,8 +9,8 @@ import {
 import type { CircuitBreakerState } from '@holdfast/records'
 import type { StoredBreaker } from '@holdfast/store'
 import { type Clock, HoldfastError, type Member, Pool, type PoolEvent, type Random } from 'holdfast'
-import { type BreakerOpening, toBreakerRecord } from '../breakers/breaker-records.js'
-import type { BreakerPool, MemberBreakers } from '../breakers/member-breakers.js'
+import { type OpeningDetails, toBreakerRecord } from '../breakers/breaker-records.js'
+import type { BreakerPool, BreakerPools } from '../breakers/member-breakers.js'
 import { MemberTarget } from './target.js'
 
 export type PoolEntry = NonNullable<Config['pools']>[string]
@@ -29,11 +29,11 @@ export interface PoolManagerOptions {
   clock: Clock
   random: Random
   /** Receives the events of a pool. */
-  onPoolEvent(pool: Pool<MemberTarget>, event: PoolEvent, persist: boolean): void
+  onPoolEvent(pool: Pool<MemberTarget>, event: PoolEvent, shouldPersist: boolean): void
   /** The saved snapshot of a breaker. */
   savedSnapshot(id: string): StoredBreaker['snapshot'] | undefined
   /** The opening of each breaker that is not closed. */
-  openings: ReadonlyMap<string, BreakerOpening>
+  openings: ReadonlyMap<string, OpeningDetails>
 }
 
 const isSameEntry = (a: MemberEntry, b: MemberEntry) => a === b || JSON.stringify(a) === JSON.stringify(b)
@@ -56,7 +56,7 @@ const poolUpdateOf = ({ strategy, maxEjected, memberFaults }: PoolEntry) => ({
 const isDifferent = (a: unknown, b: unknown) => JSON.stringify(a) !== JSON.stringify(b)
 
 /** The pools of the configuration. A reload changes them in place, so that they keep the state of their members. */
-export class PoolManager implements MemberBreakers {
+export class PoolManager implements BreakerPools {
   private readonly managed = new Map<string, ManagedPool>()
   private readonly options: PoolManagerOptions
   private readonly createdAt: Date

@@ -57,9 +57,9 @@ const sendJson = (
 export const weather = ({ clock, random }: DemoParts): Promise<LocalService> =>
   listen((_, res) => {
     const isFailing = Math.floor(clock.now() / 10_000) % 3 === 2
-    const fails = random() < (isFailing ? 0.9 : 0.08)
+    const shouldFail = random() < (isFailing ? 0.9 : 0.08)
     clock.setTimer(
-      () => (fails ? sendJson(res, 503, { error: 'overloaded' }) : sendJson(res, 200, { degrees: 12 })),
+      () => (shouldFail ? sendJson(res, 503, { error: 'overloaded' }) : sendJson(res, 200, { degrees: 12 })),
       10 + random() * 60,
     )
   })

@@ -98,7 +98,7 @@ class TrafficScheduler {
 }
 
 /** How many items each run of the pipeline has. */
-const PIPELINE_BATCH = 4
+const PIPELINE_BATCH_SIZE = 4
 
 /** One of this many mails always fails, also in replays. */
 const PERMANENT_FAILURE_EVERY = 37
@@ -145,7 +145,7 @@ export function startTraffic(hf: Holdfast, targets: TrafficTargets, parts: DemoP
   ])
   let mails = 0
   scheduler.every(1500, () => {
-    const batch = Array.from({ length: PIPELINE_BATCH }, () => ({
+    const batch = Array.from({ length: PIPELINE_BATCH_SIZE }, () => ({
       id: `mail-${clock.wall()}-${++mails}`,
       number: mails,
     }))

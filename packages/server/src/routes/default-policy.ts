@@ -74,7 +74,7 @@ const clampBetween = (value: number, minimum: number, maximum: number) =>
 /** The policy as a view. `approximate` is set where the view cannot express the policy exactly. */
 export function toView(policy: RetryPolicy): ProxyPolicyView & { approximate?: true } {
   const { backoffType, jitterType, jitterAmount, retryStatusCodes, totalTimeout } = policy
-  const jitter = jitterType !== 'none'
+  const hasJitter = jitterType !== 'none'
   const codes = retryStatusCodes ?? RETRIED_STATUSES
   const hasTimeout = totalTimeout != null && Number.isFinite(totalTimeout)
   const view: ProxyPolicyView = {
@@ -88,7 +88,7 @@ export function toView(policy: RetryPolicy): ProxyPolicyView & { approximate?: t
     base_delay: backoffType === 'immediate' ? MIN_DELAY : clampBetween(policy.baseDelay / 1000, 0, 60),
     multiplier: clampBetween(policy.multiplier, 1, 10),
     max_backoff_delay: clampBetween(policy.maxDelay / 1000, 0, 300),
-    jitter,
+    jitter: hasJitter,
     retry_status_codes: codes.filter((code) => code >= 500 && code <= 599),
     timeout: hasTimeout ? Math.max(MIN_DELAY, totalTimeout / 1000) : null,
     retry_non_idempotent: policy.retryNonIdempotent,
@@ -99,7 +99,7 @@ export function toView(policy: RetryPolicy): ProxyPolicyView & { approximate?: t
     view.base_delay === policy.baseDelay / 1000 &&
     (view.multiplier === policy.multiplier || backoffType !== 'exponential') &&
     view.max_backoff_delay === policy.maxDelay / 1000 &&
-    (!jitter || (jitterType === 'proportional' && jitterAmount === 0.5)) &&
+    (!hasJitter || (jitterType === 'proportional' && jitterAmount === 0.5)) &&
     view.retry_status_codes.length === codes.length &&
     (policy.retryableExceptions == null || policy.retryableExceptions.length === 0) &&
     (policy.abortExceptions == null || policy.abortExceptions.length === 0)

@@ -9,8 +9,8 @@ export class ConnectionTracker {
   private readonly requestsBySocket = new Map<Socket, number>()
   private isClosing = false
 
-  constructor(server: Server, secured: boolean) {
-    server.on(secured ? 'secureConnection' : 'connection', (socket: Socket) => {
+  constructor(server: Server, isSecure: boolean) {
+    server.on(isSecure ? 'secureConnection' : 'connection', (socket: Socket) => {
       if (this.isClosing) return void socket.destroy()
       this.requestsBySocket.set(socket, 0)
       socket.once('close', () => this.requestsBySocket.delete(socket))

@@ -1,9 +1,9 @@
 import type { RetrySession } from '@holdfast/records'
-import type { Journal, Page, SessionFilter, SessionJournal } from '../journals.js'
+import type { Journal, Page, SessionFilter, SessionJournal, TimeRangeFilter } from '../journals.js'
 import { dayOf } from './day-files.js'
 import { createUnavailableError, type Disk, type FileLock } from './disk.js'
 import { LineLog, type LinePosition } from './line-log.js'
-import { decodeLine, type JournalLayout, listPage, parseTime, type TimeRangeFilter } from './pages.js'
+import { decodeLine, type JournalLayout, listPage, parseTime } from './pages.js'
 import { SerialQueue } from './serial-queue.js'
 
 /** A record to write, with its folder and day. */

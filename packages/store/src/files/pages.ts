@@ -1,14 +1,8 @@
 import type { Codec } from '@holdfast/records'
 import { encodeCursor, parsePaging } from '../cursor.js'
 import { matchesFilter, type RecordFilter } from '../filters.js'
-import type { Page, PageOptions } from '../journals.js'
+import type { Page, TimeRangeFilter } from '../journals.js'
 import { FIRST_POSITION, type FoundLine, type LineLog, type LinePosition } from './line-log.js'
-
-/** The fields that the filters of all journals have. */
-export interface TimeRangeFilter extends PageOptions {
-  from?: Date | undefined
-  to?: Date | undefined
-}
 
 /** The files of a journal. */
 export interface JournalLayout<T, F> {

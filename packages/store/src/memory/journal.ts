@@ -1,12 +1,7 @@
 import { deepCopy, type RetrySession } from '@holdfast/records'
 import { encodeCursor, parsePaging } from '../cursor.js'
 import { matchesFilter, type RecordFilter } from '../filters.js'
-import type { Journal, Page, PageOptions, SessionFilter, SessionJournal } from '../journals.js'
-
-interface TimeRangeFilter extends PageOptions {
-  from?: Date | undefined
-  to?: Date | undefined
-}
+import type { Journal, Page, SessionFilter, SessionJournal, TimeRangeFilter } from '../journals.js'
 
 /**
  * The newest `maxEntries` records in the order of insertion. They are stored as they are, and copied when they are read, as on a

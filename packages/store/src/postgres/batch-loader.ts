@@ -1,6 +1,6 @@
 import { isDataError } from './failure.js'
 
-interface PendingCall<Item, Result> {
+interface PendingLoad<Item, Result> {
   items: readonly Item[]
   size: number
   done(results: Result[]): void
@@ -23,7 +23,7 @@ const MAX_BATCH_CHARACTERS = 4 * 2 ** 20
 export class BatchLoader<Item, Result> {
   private readonly work: (items: readonly Item[]) => Promise<Result[]>
   private readonly options: BatchLoaderOptions<Item>
-  private pending: PendingCall<Item, Result>[] = []
+  private pending: PendingLoad<Item, Result>[] = []
   private readonly running = new Set<Promise<void>>()
   private isScheduled = false
 
@@ -70,7 +70,7 @@ export class BatchLoader<Item, Result> {
     }
   }
 
-  private takeBatch(): PendingCall<Item, Result>[] {
+  private takeBatch(): PendingLoad<Item, Result>[] {
     let [count, items, size] = [0, 0, 0]
     for (const each of this.pending) {
       items += each.items.length
@@ -81,7 +81,7 @@ export class BatchLoader<Item, Result> {
     return this.pending.splice(0, count)
   }
 
-  private async runBatch(calls: readonly PendingCall<Item, Result>[]): Promise<void> {
+  private async runBatch(calls: readonly PendingLoad<Item, Result>[]): Promise<void> {
     try {
       const results = await this.work(calls.flatMap(({ items }) => items))
       let at = 0

@@ -26,7 +26,7 @@ interface SentChanges {
 }
 
 /** How many changes one transaction makes. */
-const MAX_BATCH = 256
+const MAX_BATCH_CHANGES = 256
 
 /** How many leased entries are remembered. Others are read again when they are settled. */
 const MAX_REMEMBERED_LEASES = 1000
@@ -48,7 +48,7 @@ export class DeadLetterChanges {
     this.statements = deadLetterStatements(database.table)
     this.notify = notify
     this.loader = new BatchLoader((changes) => this.runBatch(changes), {
-      maxItems: MAX_BATCH,
+      maxItems: MAX_BATCH_CHANGES,
       maxConcurrent: 2,
     })
   }

@@ -5,19 +5,17 @@ import { toDuplicate } from '../dead-letter-decisions.js'
 import type { Added } from '../dead-letter-store.js'
 import { BatchLoader } from './batch-loader.js'
 import type { PostgresDatabase } from './database.js'
-import { fromRow, type PostgresDeadLetterRow, transpose } from './dead-letter-rows.js'
+import { type ColumnValue, fromRow, type PostgresDeadLetterRow, transpose } from './dead-letter-rows.js'
 import { isDataError } from './failure.js'
 import { LOCKS } from './locks.js'
 import type { SqlTransaction } from './sql.js'
 import { COLUMNS, deadLetterStatements } from './statements/dead-letters.js'
 
 /** How many entries one transaction adds. */
-const MAX_BATCH = 512
+const MAX_BATCH_ENTRIES = 512
 
 /** Inserts closer than this to the limit of entries count them exactly, under an exclusive lock. */
 const EXACT_COUNT_MARGIN = 10_000
-
-type ColumnValue = string | number | null
 
 /** The result of inserting an entry. `rejected` means that the database cannot store it. */
 export type Inserted = Added | { result: 'rejected'; error: unknown }
@@ -49,7 +47,7 @@ export class DeadLetterInserts {
     this.database = database
     this.statements = deadLetterStatements(database.table)
     this.loader = new BatchLoader((waiting) => this.insertOrSplit(waiting), {
-      maxItems: MAX_BATCH,
+      maxItems: MAX_BATCH_ENTRIES,
       maxConcurrent: 2,
       sizeOf: ({ row }) => (row[PAYLOAD_INDEX] as string).length,
     })
@@ -67,8 +65,8 @@ export class DeadLetterInserts {
       row: columnValues(COLUMN_LIST, entry, null),
     }))
     const added = []
-    for (let at = 0; at < waiting.length; at += MAX_BATCH)
-      added.push(this.loader.load(waiting.slice(at, at + MAX_BATCH)))
+    for (let at = 0; at < waiting.length; at += MAX_BATCH_ENTRIES)
+      added.push(this.loader.load(waiting.slice(at, at + MAX_BATCH_ENTRIES)))
     return (await Promise.all(added)).flat()
   }
 

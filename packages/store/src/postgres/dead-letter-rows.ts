@@ -54,7 +54,7 @@ export function fromRow(row: PostgresDeadLetterRow): StoredDeadLetter {
   return { seq: row.seq, owner, change: row.change, entry: reviveDeadLetter(wire) }
 }
 
-type ColumnValue = string | number | null
+export type ColumnValue = string | number | null
 
 /** Converts rows to one array per column. */
 export const transpose = (rows: readonly (readonly ColumnValue[])[], width: number): ColumnValue[][] =>

@@ -2,7 +2,7 @@ import { type CamelCased, sessionCodec, type sessionSchema } from '@holdfast/rec
 import type { z } from 'zod'
 import { encodeCursor, parsePaging } from '../cursor.js'
 import { matchesFilter } from '../filters.js'
-import type { Journal, Page, PageOptions, SessionFilter, SessionJournal } from '../journals.js'
+import type { Journal, Page, SessionFilter, SessionJournal, TimeRangeFilter } from '../journals.js'
 import { toColumn } from '../text.js'
 import { BatchLoader } from './batch-loader.js'
 import type { PostgresDatabase } from './database.js'
@@ -12,11 +12,6 @@ import { Partitions } from './partitions.js'
 import type { SqlTransaction } from './sql.js'
 import { journalStatements } from './statements/journal.js'
 import { type PostgresValue, StatementValues } from './statements/parameters.js'
-
-interface TimeRangeFilter extends PageOptions {
-  from?: Date | undefined
-  to?: Date | undefined
-}
 
 /** How many records one statement inserts. */
 const RECORDS_PER_INSERT = 512

@@ -2,7 +2,7 @@ import type { CamelCased, sessionSchema } from '@holdfast/records'
 import type { z } from 'zod'
 import { encodeCursor, parsePaging } from '../cursor.js'
 import { matchesFilter } from '../filters.js'
-import type { Journal, Page, PageOptions, SessionFilter, SessionJournal } from '../journals.js'
+import type { Journal, Page, SessionFilter, SessionJournal, TimeRangeFilter } from '../journals.js'
 import { parseOrUndefined } from '../readable-rows.js'
 import { toColumn } from '../text.js'
 import type { JournalTable } from './journal-tables.js'
@@ -26,11 +26,6 @@ import {
 } from './statements/journal.js'
 import { releaseFreePages } from './vacuum.js'
 import { nextMacrotask, type WriteQueue } from './write-queue.js'
-
-interface TimeRangeFilter extends PageOptions {
-  from?: Date | undefined
-  to?: Date | undefined
-}
 
 /** How many rows are counted before the event loop gets a turn. */
 const ROWS_PER_COUNT = 2000

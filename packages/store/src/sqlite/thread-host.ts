@@ -34,7 +34,7 @@ interface PendingLimits {
   readonly size: number
 }
 
-interface PendingCall {
+interface PendingThreadCall {
   readonly request: ThreadRequest
   readonly size: number
   attempts: number
@@ -63,7 +63,7 @@ export class ThreadHost implements TableHost {
   private isFileOpen = false
   private lastId = 0
   /** The calls without a response, in order. */
-  private readonly pending = new Map<number, PendingCall>()
+  private readonly pending = new Map<number, PendingThreadCall>()
   private pendingSize = 0
   private readonly limits: PendingLimits
 
@@ -118,14 +118,14 @@ export class ThreadHost implements TableHost {
   private send(table: TableName, method: string, args: readonly unknown[]): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const request = { id: ++this.lastId, table, method, args }
-      const call: PendingCall = { request, size: textSize(args), attempts: 0, resolve, reject }
+      const call: PendingThreadCall = { request, size: textSize(args), attempts: 0, resolve, reject }
       this.pending.set(request.id, call)
       this.pendingSize += call.size
       this.post(call)
     })
   }
 
-  private post(call: PendingCall): void {
+  private post(call: PendingThreadCall): void {
     try {
       const worker = (this.worker ??= this.start())
       call.attempts++
@@ -177,7 +177,7 @@ export class ThreadHost implements TableHost {
   }
 
   /** Ends a call. An idle thread does not keep the process running. */
-  private finish(call: PendingCall, settle: () => void): void {
+  private finish(call: PendingThreadCall, settle: () => void): void {
     this.pending.delete(call.request.id)
     this.pendingSize -= call.size
     if (this.pending.size === 0) this.worker?.unref()
@@ -245,7 +245,7 @@ const createThreadEndedError = (file: string, when: string, cause: unknown): Hol
   })
 
 /** The error of a call that could not be sent. */
-function toCallError(file: string, { request }: PendingCall, cause: unknown): unknown {
+function toCallError(file: string, { request }: PendingThreadCall, cause: unknown): unknown {
   if (cause instanceof ThreadStartError)
     return request.method === 'open'
       ? cause

@@ -1,5 +1,6 @@
 import type { WireBreaker, WireBreakerChange, WireEvent } from '../../api/types.js'
 import { formatCount } from '../../format.js'
+import { HOUR_MS } from '../../time-range.js'
 import type { TimelineState } from './state-timeline.js'
 
 /** How many changes of one breaker are kept. */
@@ -23,8 +24,6 @@ export function knownFrom(
   const oldest = Date.parse((changes.at(-1) as WireBreakerChange).timestamp)
   return changes.length < MAX_CHANGES ? Math.max(since, Math.min(begun, oldest)) : oldest
 }
-
-const HOUR_MS = 3_600_000
 
 /**
  * How often a breaker opened in the hour before `now`, as text: `3`, or `3+` if older changes of that hour are not loaded. The

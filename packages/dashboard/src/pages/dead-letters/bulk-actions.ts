@@ -3,12 +3,12 @@ import { ApiClientError, callApi, fetchPages, getJson, sendRequest } from '../..
 import type { WireDeadLetter, WireJob } from '../../api/types.js'
 import { clock } from '../../browser.js'
 import { downloadFile } from '../../components/csv.js'
-import type { DeadLetterFilter } from './filter.js'
+import type { WireDeadLetterFilter } from './filter.js'
 
 /** The entries of a bulk action: those that match a filter, or those that the user selected. */
 export interface BulkTarget {
   /** The filter of the list, for links to the results. */
-  readonly filter: DeadLetterFilter
+  readonly filter: WireDeadLetterFilter
   readonly ids?: readonly string[] | undefined
 }
 
@@ -52,14 +52,14 @@ const deadLetterPath = (id: string): string => `/dead-letters/${encodeURICompone
 /** How many of the counted dead letters can be replayed. */
 export const replayableCount = ({ by_status }: WireCount): number => by_status.pending + by_status.failed
 
-export const fetchCount = (filter: DeadLetterFilter, stop?: AbortSignal): Promise<WireCount> =>
+export const fetchCount = (filter: WireDeadLetterFilter, stop?: AbortSignal): Promise<WireCount> =>
   getJson<WireCount>('/dead-letters/count', filter, stop)
 
 /**
  * The filter for exactly the dead letters that were counted: later ones are excluded. The time is that of the server, and the
  * end of a range is exclusive.
  */
-export function pinFilter(filter: DeadLetterFilter, { counted_at }: WireCount): DeadLetterFilter {
+export function pinFilter(filter: WireDeadLetterFilter, { counted_at }: WireCount): WireDeadLetterFilter {
   const end = Date.parse(counted_at) + 1
   const to = filter.to === undefined ? end : Math.min(Date.parse(filter.to), end)
   return { ...filter, to: new Date(to).toISOString() }
@@ -171,7 +171,7 @@ export const editPayload = (id: string, payload: unknown, reason: string): Promi
   callApi('PUT', `${deadLetterPath(id)}/payload`, { body: { payload }, reason })
 
 /** Downloads all dead letters that match a filter as JSON lines. */
-export async function exportMatching(filter: DeadLetterFilter): Promise<number> {
+export async function exportMatching(filter: WireDeadLetterFilter): Promise<number> {
   const parts: Blob[] = []
   let size = 0
   for await (const entries of fetchPages<WireDeadLetter>('/dead-letters', { ...filter, limit: '200' })) {

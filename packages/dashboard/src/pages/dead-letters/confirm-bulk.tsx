@@ -9,12 +9,13 @@ import {
   replayableCount,
   replayTarget,
 } from './bulk-actions.js'
-import { type DeadLetterFilter, describeFilter } from './filter.js'
+import { describeFilter, type WireDeadLetterFilter } from './filter.js'
 
 /** Actions on more entries than this must be confirmed by typing their number. */
-const TYPED_ABOVE = 100
+const MAX_UNTYPED_ENTRIES = 100
 
-const typedText = (count: number): string | undefined => (count > TYPED_ABOVE ? String(count) : undefined)
+const typedText = (count: number): string | undefined =>
+  count > MAX_UNTYPED_ENTRIES ? String(count) : undefined
 
 /** The option to wait for the breaker, which a confirmation of a replay has. */
 export function createWaitOption() {
@@ -34,7 +35,7 @@ export function createWaitOption() {
   return { isWaiting, Option }
 }
 
-function FilterText({ filter }: { filter: DeadLetterFilter }) {
+function FilterText({ filter }: { filter: WireDeadLetterFilter }) {
   return (
     <ul class="skips">
       {describeFilter(filter).map((part) => (
@@ -103,7 +104,7 @@ export const confirmPurgeSelected = (target: BulkTarget, start: (work: Promise<v
 
 /** Counts the matching dead letters and asks whether to replay exactly these. */
 export async function confirmReplayMatching(
-  filter: DeadLetterFilter,
+  filter: WireDeadLetterFilter,
   start: (work: Promise<void>) => void,
 ): Promise<void> {
   const counted = await fetchCount(filter)
@@ -114,7 +115,7 @@ export async function confirmReplayMatching(
 
 /** Counts the matching dead letters and asks whether to delete exactly these. */
 export async function confirmPurgeMatching(
-  filter: DeadLetterFilter,
+  filter: WireDeadLetterFilter,
   start: (work: Promise<void>) => void,
 ): Promise<void> {
   const counted = await fetchCount(filter)

@@ -27,7 +27,7 @@ import {
   confirmReplaySelected,
 } from './confirm-bulk.js'
 import { DeadLetterPage } from './entry.js'
-import { currentFilter, type DeadLetterFilter, STATUS_CHOICES } from './filter.js'
+import { currentFilter, STATUS_CHOICES, type WireDeadLetterFilter } from './filter.js'
 import { DeadLetterStatsTable } from './stats.js'
 import { DeadLetterTable } from './table.js'
 import { selectYesterday } from './yesterday.js'
@@ -44,7 +44,7 @@ const showError = (error: Error): void => toast(error.message)
 
 /** The buttons that replay and delete the selected dead letters, else all that match. */
 function BulkButtons(props: {
-  filter: DeadLetterFilter
+  filter: WireDeadLetterFilter
   items: readonly WireDeadLetter[]
   selection: Signal<ReadonlySet<string>>
   replayable: number

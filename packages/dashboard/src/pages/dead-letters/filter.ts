@@ -17,7 +17,7 @@ export const STATUS_CHOICES = [
 ] as const
 
 /** The filter of the list in the parameters of the API. Counts, replays and deletions use the same one. */
-export interface DeadLetterFilter extends UrlQuery {
+export interface WireDeadLetterFilter extends UrlQuery {
   operation?: string | undefined
   status?: string | readonly string[] | undefined
   item_id?: string | undefined
@@ -27,21 +27,28 @@ export interface DeadLetterFilter extends UrlQuery {
 }
 
 /** The filter in the URL. */
-export function currentFilter(): DeadLetterFilter {
+export function currentFilter(): WireDeadLetterFilter {
   const { operation, status, item_id, search } = route.value.query
   const statuses = status === undefined ? OPEN_STATUSES : status === 'any' ? undefined : status
   return { operation, status: statuses, item_id, search, ...rangeFilter.value }
 }
 
 /** The query of this page for the same filter with another status. */
-export function filterQuery(filter: DeadLetterFilter, status: string): UrlQuery {
+export function filterQuery(filter: WireDeadLetterFilter, status: string): UrlQuery {
   const { operation, item_id, search, from, to } = filter
   // The page has no time range that only ends.
   return { operation, item_id, search, ...(from === undefined ? {} : { from, to }), status }
 }
 
 /** The filter in words, for a confirmation. */
-export function describeFilter({ operation, status, item_id, search, from, to }: DeadLetterFilter): string[] {
+export function describeFilter({
+  operation,
+  status,
+  item_id,
+  search,
+  from,
+  to,
+}: WireDeadLetterFilter): string[] {
   const statuses = status === undefined ? ['any status'] : [`status ${[status].flat().join(', ')}`]
   return [
     ...(operation ? [`operation ${operation}`] : []),

@@ -19,9 +19,9 @@ const CSV_COLUMNS: readonly Column<WireDeadLetter>[] = [
 ]
 
 /** The selected ids. Only the checkboxes and the buttons follow it, so that the rows are not rendered again. */
-type Selection = Signal<ReadonlySet<string>>
+type SelectedIds = Signal<ReadonlySet<string>>
 
-function SelectAll({ entries, selection }: { entries: readonly WireDeadLetter[]; selection: Selection }) {
+function SelectAll({ entries, selection }: { entries: readonly WireDeadLetter[]; selection: SelectedIds }) {
   return (
     <input
       type="checkbox"
@@ -34,7 +34,7 @@ function SelectAll({ entries, selection }: { entries: readonly WireDeadLetter[];
   )
 }
 
-function SelectOne({ id, label, selection }: { id: string; label: string; selection: Selection }) {
+function SelectOne({ id, label, selection }: { id: string; label: string; selection: SelectedIds }) {
   return (
     <input
       type="checkbox"
@@ -55,7 +55,7 @@ export function DeadLetterTable({
   selection,
 }: {
   entries: readonly WireDeadLetter[]
-  selection: Selection
+  selection: SelectedIds
 }) {
   return (
     <>

@@ -8,12 +8,11 @@ import { type Column, DataTable } from '../../components/data-table.js'
 import { Filters, TextFilter } from '../../components/filters.js'
 import { formatCount, formatDuration, formatPercent, truncateMiddle } from '../../format.js'
 import { route, urlFor } from '../../route.js'
-import { timeRange } from '../../time-range.js'
+import { MINUTE_MS, timeRange } from '../../time-range.js'
 import { type BreakerStates, loadBreakerStates, OperationBreakers } from './breaker-states.js'
 import { OperationPage } from './operation.js'
 import { lastDay, type SeriesPoint, selectedSpan, toPoints } from './series.js'
 import { Sparkline } from './sparkline.js'
-import { MINUTE_MS } from './steps.js'
 
 type WireOperation = WireOperations['operations'][number]
 

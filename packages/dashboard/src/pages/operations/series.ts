@@ -1,7 +1,7 @@
 import { getJson } from '../../api/client.js'
 import type { WireOperations } from '../../api/types.js'
-import { boundsOf, type TimeRange } from '../../time-range.js'
-import { HOUR_MS, MINUTE_MS, stepLength, type TimeSpan, timeSteps } from './steps.js'
+import { boundsOf, HOUR_MS, MINUTE_MS, type SelectedTimeRange } from '../../time-range.js'
+import { stepLength, type TimeSpan, timeSteps } from './steps.js'
 
 type WirePoint = WireOperations['total']['data_points'][number]
 
@@ -67,7 +67,7 @@ const loadMetrics = (
 
 /** Loads the calls of a time range. Without a selected range the range depends on how long there have been calls. */
 export async function loadTraffic(
-  range: TimeRange,
+  range: SelectedTimeRange,
   now: number,
   signal: AbortSignal,
   operation?: string,
@@ -80,7 +80,7 @@ export async function loadTraffic(
 }
 
 /** The selected time range; undefined where all times are selected. */
-export function selectedSpan(range: TimeRange, now: number): TimeSpan | undefined {
+export function selectedSpan(range: SelectedTimeRange, now: number): TimeSpan | undefined {
   const { from, to = now } = boundsOf(range, now)
   return from === undefined ? undefined : { from: Math.min(from, to - MINUTE_MS), to }
 }

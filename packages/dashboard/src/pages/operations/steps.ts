@@ -1,11 +1,9 @@
+import { HOUR_MS, MINUTE_MS } from '../../time-range.js'
 /** A time range in epoch milliseconds. */
 export interface TimeSpan {
   readonly from: number
   readonly to: number
 }
-
-export const MINUTE_MS = 60_000
-export const HOUR_MS = 60 * MINUTE_MS
 
 /** The length of a step of the chart in milliseconds: an hour, or whole minutes for a short range, with at most sixty steps. */
 export const stepLength = ({ from, to }: TimeSpan): number =>

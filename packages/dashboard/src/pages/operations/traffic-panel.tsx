@@ -1,12 +1,12 @@
 import type { QueryResult } from '../../api/use-query.js'
 import { EmptyState, Panel, QueryView, Time } from '../../components/basics.js'
 import { formatCount, formatExactTime } from '../../format.js'
-import { selectFixedRange } from '../../time-range.js'
+import { MINUTE_MS, selectFixedRange } from '../../time-range.js'
 import { zone } from '../../zone.js'
 import { Chart } from './chart.js'
 import type { Marker } from './markers.js'
 import type { Traffic } from './series.js'
-import { MINUTE_MS, stepLength, type TimeSpan } from './steps.js'
+import { stepLength, type TimeSpan } from './steps.js'
 
 /** The calls of a time range, with the markers of its chart. */
 export interface MarkedTraffic extends Traffic {

@@ -1,6 +1,6 @@
 import { parseDuration } from 'holdfast/internal'
 import type { WirePolicy } from '../../api/types.js'
-import { FIELDS, type FieldName, PARTS, type PolicyField, splitName } from './fields.js'
+import { FIELDS, type FieldName, type FormField, PARTS, splitName } from './fields.js'
 
 /** The values of the form: strings, and booleans for switches. */
 export type PolicyDraft = Readonly<Record<string, string | boolean>>
@@ -43,7 +43,7 @@ const parseNumber = (text: string): unknown => {
 const DURATION_PATTERN = /^\d+(\.\d+)?(ms|s|m|h|d)$/
 
 /** The wire value of a form field: null where it is empty. */
-export function parseField({ kind }: PolicyField, value: string | boolean): unknown {
+export function parseField({ kind }: FormField, value: string | boolean): unknown {
   if (typeof value === 'boolean') return value
   const text = value.trim()
   if (kind === 'number') return parseNumber(text)

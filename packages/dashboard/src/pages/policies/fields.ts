@@ -1,9 +1,9 @@
 import {
   POLICY_FIELDS,
   POLICY_GROUPS,
+  type PolicyField,
   type PolicyFieldKind,
   type PolicyPart,
-  type PolicyField as RecordField,
 } from '@holdfast/records/policy-fields'
 import { BACKOFF_TYPES, JITTER_TYPES, NESTED_RETRIES } from 'holdfast/internal'
 import type { WirePolicy } from '../../api/types.js'
@@ -38,7 +38,7 @@ type PartName = {
 /** A field of a policy, or of one of its nested objects. */
 export type FieldName = keyof WirePolicy | `${PartName}.${string}`
 
-export interface PolicyField {
+export interface FormField {
   readonly name: FieldName
   readonly label: string
   readonly kind: InputKind
@@ -49,9 +49,9 @@ export interface PolicyField {
 }
 
 /** A field with its group. */
-type GroupedField = PolicyField & { readonly group: string }
+type GroupedField = FormField & { readonly group: string }
 
-function toField(name: string, { kind, label, group, description }: RecordField): GroupedField {
+function toField(name: string, { kind, label, group, description }: PolicyField): GroupedField {
   const input = INPUT_KINDS[kind]
   return {
     name: name as FieldName,
@@ -64,14 +64,14 @@ function toField(name: string, { kind, label, group, description }: RecordField)
 }
 
 /** A field of a nested object. Its default applies where other fields of the object are filled in. */
-function toPartField(name: string, field: RecordField): GroupedField {
+function toPartField(name: string, field: PolicyField): GroupedField {
   const result = toField(name, field)
   const { default: value } = field
   if (typeof value !== 'number') return result
   return { ...result, defaultValue: result.kind === 'seconds' ? value / 1000 : value }
 }
 
-const ENTRIES = Object.entries(POLICY_FIELDS as { readonly [name: string]: RecordField | PolicyPart })
+const ENTRIES = Object.entries(POLICY_FIELDS as { readonly [name: string]: PolicyField | PolicyPart })
 
 /** Fields that are nested objects. */
 export const PARTS = ENTRIES.flatMap(([name, field]) => ('fields' in field ? [name as PartName] : []))
@@ -83,10 +83,11 @@ const ALL_FIELDS = ENTRIES.flatMap(([name, field]) =>
 )
 
 /** The fields of the form by group. */
-export const GROUPS: readonly (readonly [title: string, fields: readonly PolicyField[]])[] =
-  POLICY_GROUPS.map((title) => [title, ALL_FIELDS.filter(({ group }) => group === title)])
+export const GROUPS: readonly (readonly [title: string, fields: readonly FormField[]])[] = POLICY_GROUPS.map(
+  (title) => [title, ALL_FIELDS.filter(({ group }) => group === title)],
+)
 
-export const FIELDS: readonly PolicyField[] = GROUPS.flatMap(([, fields]) => fields)
+export const FIELDS: readonly FormField[] = GROUPS.flatMap(([, fields]) => fields)
 
 /** The label of a field; the name itself for another name. */
 export const labelOf = (name: string): string => FIELDS.find((field) => field.name === name)?.label ?? name

@@ -11,7 +11,7 @@ import { navigate, urlFor } from '../../route.js'
 import { ConflictBanner } from './conflict-banner.js'
 import { PolicyDiff } from './diff.js'
 import { diffRecords, type PolicyDraft, toDraft, toPolicy } from './draft.js'
-import { GROUPS, labelOf, type PolicyField } from './fields.js'
+import { type FormField, GROUPS, labelOf } from './fields.js'
 import { FieldInput, type OriginLabel } from './input.js'
 import type { LoadedPolicy } from './load.js'
 import { mergeDrafts } from './merge.js'
@@ -150,7 +150,7 @@ export function PolicyForm(props: {
     ),
   )
 
-  const renderField = (field: PolicyField) => (
+  const renderField = (field: FormField) => (
     <FieldInput
       key={field.name}
       field={field}

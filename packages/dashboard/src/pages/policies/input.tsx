@@ -1,4 +1,4 @@
-import type { PolicyField } from './fields.js'
+import type { FormField } from './fields.js'
 
 export interface OriginLabel {
   readonly text: string
@@ -9,14 +9,14 @@ export interface OriginLabel {
 const PLACEHOLDERS: Record<string, string> = { list: 'names; [] for none', codes: '502, 503' }
 
 /** The options of a field that is a selection; undefined for another field. */
-function optionsOf(kind: PolicyField['kind'], value: unknown, breakers: readonly string[]) {
+function optionsOf(kind: FormField['kind'], value: unknown, breakers: readonly string[]) {
   if (kind === 'breaker') return ['', ...new Set([...breakers, String(value)].filter((name) => name !== ''))]
   return typeof kind === 'string' ? undefined : kind
 }
 
 /** One field of the editor, with its config key, its meaning, the origin of its value and its problem. */
 export function FieldInput(props: {
-  field: PolicyField
+  field: FormField
   value: string | boolean
   origin: OriginLabel | undefined
   problem: string | undefined

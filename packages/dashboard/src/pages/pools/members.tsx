@@ -109,16 +109,19 @@ export function MemberTable({ pool, onChange }: { pool: string; onChange: () => 
     [pool],
   )
   const memberPath = (id: string): string => `${path}/${encodeURIComponent(id)}`
-  const drain = (id: string, draining: boolean): void =>
+  const drain = (id: string, shouldDrain: boolean): void =>
     confirm({
-      title: draining ? `Drain ${id}?` : `Enable ${id}?`,
-      text: draining
+      title: shouldDrain ? `Drain ${id}?` : `Enable ${id}?`,
+      text: shouldDrain
         ? 'The member gets no new attempts; running attempts continue.'
         : 'The member gets attempts again at once.',
-      action: draining ? 'Drain' : 'Enable',
+      action: shouldDrain ? 'Drain' : 'Enable',
       async run(reason) {
-        await callApi('PATCH', memberPath(id), { body: draining ? { draining } : { enabled: true }, reason })
-        toast(draining ? `${id} is draining.` : `${id} is enabled.`)
+        await callApi('PATCH', memberPath(id), {
+          body: shouldDrain ? { draining: shouldDrain } : { enabled: true },
+          reason,
+        })
+        toast(shouldDrain ? `${id} is draining.` : `${id} is enabled.`)
         onChanged()
       },
     })

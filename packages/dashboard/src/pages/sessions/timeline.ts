@@ -23,7 +23,7 @@ export interface TimelineTick {
   readonly seconds: number
 }
 
-interface Span {
+interface TimelineSpan {
   kind: string
   attempt: number
   from: number
@@ -35,9 +35,9 @@ interface Span {
 function timelineSpans(
   session: Pick<WireSession, 'start_time' | 'attempts' | 'next_retry_time'>,
   now: number,
-): { start: number; end: number; spans: Span[] } {
+): { start: number; end: number; spans: TimelineSpan[] } {
   const start = Date.parse(session.start_time)
-  const spans: Span[] = []
+  const spans: TimelineSpan[] = []
   let at = start
   for (const attempt of session.attempts) {
     const { attempt_number, timestamp, delay, duration, outcome, proxy_id } = attempt

@@ -43,7 +43,7 @@ export const toQuery = ({ io }: CommandContext, selection: EntrySelection) => {
 }
 
 /** A selection in the parameters of the API. */
-export type DeadLetterQuery = ReturnType<typeof toQuery>
+export type SelectionQuery = ReturnType<typeof toQuery>
 
 /** The counts of dead letters, as on the wire. */
 export interface WireCount {
@@ -53,7 +53,7 @@ export interface WireCount {
 }
 
 /** The number of selected dead letters. */
-export const fetchCount = (api: ApiBackend, query: DeadLetterQuery): Promise<WireCount> =>
+export const fetchCount = (api: ApiBackend, query: SelectionQuery): Promise<WireCount> =>
   requestJson(api, 'GET', '/dead-letters/count', { query })
 
 /** `dead-letters list`: prints the selected dead letters. */
@@ -99,7 +99,7 @@ export async function showEntry(context: CommandContext, id: string): Promise<vo
 }
 
 /** All selected dead letters, page by page. */
-async function* fetchAllEntries(api: ApiBackend, query: DeadLetterQuery): AsyncGenerator<WireDeadLetter> {
+async function* fetchAllEntries(api: ApiBackend, query: SelectionQuery): AsyncGenerator<WireDeadLetter> {
   let cursor: string | undefined
   do {
     const page = await requestJson<{ items: WireDeadLetter[]; cursor?: string }>(

@@ -3,9 +3,9 @@ import type { CommandContext } from '../context/context.js'
 import { CommandFailure, createUsageError, EXIT_CODES } from '../context/exit.js'
 import { printJson } from '../output/print.js'
 import {
-  type DeadLetterQuery,
   type EntrySelection,
   fetchCount,
+  type SelectionQuery,
   toQuery,
   type WireCount,
   type WireDeadLetter,
@@ -60,14 +60,14 @@ export async function purgeEntries(
  * The query for the dead letters that were counted, without those that are stored during the confirmation. The time is that of
  * the server, and the end of a range is exclusive.
  */
-function pinQuery(query: DeadLetterQuery, { counted_at }: WireCount): DeadLetterQuery {
+function pinQuery(query: SelectionQuery, { counted_at }: WireCount): SelectionQuery {
   const end = Date.parse(counted_at) + 1
   const to = query.to === undefined ? end : Math.min(Date.parse(query.to), end)
   return { ...query, to: new Date(to).toISOString() }
 }
 
 /** The ids of the selected dead letters that are being replayed. */
-async function fetchLeased(api: ApiBackend, query: DeadLetterQuery): Promise<string[]> {
+async function fetchLeased(api: ApiBackend, query: SelectionQuery): Promise<string[]> {
   const { items } = await requestJson<{ items: WireDeadLetter[] }>(api, 'GET', '/dead-letters', {
     query: { ...query, status: ['replaying'], limit: 1000 },
   })
@@ -78,7 +78,7 @@ async function fetchLeased(api: ApiBackend, query: DeadLetterQuery): Promise<str
 async function purgeMatching(
   context: CommandContext,
   api: ApiBackend,
-  query: DeadLetterQuery,
+  query: SelectionQuery,
   reason: string | undefined,
 ): Promise<number> {
   const { io, globalOptions } = context

@@ -11,7 +11,7 @@ import { formatInline } from '../output/text.js'
 import { type EntrySelection, fetchCount, toQuery, type WireDeadLetter } from './dead-letters.js'
 import { runUntilInterrupted } from './interrupt.js'
 
-export interface ReplayOptions extends EntrySelection {
+export interface ReplayArguments extends EntrySelection {
   limit?: number
   concurrency?: number
   rate?: number
@@ -28,7 +28,7 @@ const POLL_INTERVAL_MS = 200
 export function replayEntries(
   context: CommandContext,
   id: string | undefined,
-  options: ReplayOptions,
+  options: ReplayArguments,
 ): Promise<number> {
   return withApi(context, { canWrite: true }, (api) => {
     if (id !== undefined) return replayEntry(context, api, id, options)
@@ -40,7 +40,7 @@ export function replayEntries(
 async function countMatching(
   context: CommandContext,
   api: ApiBackend,
-  options: ReplayOptions,
+  options: ReplayArguments,
 ): Promise<number> {
   const query = toQuery(context, options)
   const status = query.status ?? (options.retryFailed ? ['pending', 'failed'] : ['pending'])
@@ -55,7 +55,7 @@ async function replayEntry(
   context: CommandContext,
   api: ApiBackend,
   id: string,
-  { reason, waitForBreaker }: ReplayOptions,
+  { reason, waitForBreaker }: ReplayArguments,
 ): Promise<number> {
   const { io, globalOptions } = context
   const path = `/dead-letters/${encodeURIComponent(id)}/replay`
@@ -116,7 +116,7 @@ function describeSkip({ reason, count, operations }: WireJob['skips'][number]): 
 async function replayBatch(
   context: CommandContext,
   api: ApiBackend,
-  options: ReplayOptions,
+  options: ReplayArguments,
 ): Promise<number> {
   const { io, globalOptions } = context
   const { operation, limit, concurrency, rate, retryFailed, waitForBreaker, reason } = options

@@ -26,13 +26,13 @@ const COLOUR_BY_ENDING = {
 } as const
 
 /** An event in one line. */
-function formatEvent(event: WireEvent, colours: boolean): string {
+function formatEvent(event: WireEvent, hasColours: boolean): string {
   const { event_type: type, operation, attempt, max_attempts, delay, error, context } = event
   const ending = (type.split('_').at(-1) ?? '') as keyof typeof COLOUR_BY_ENDING
   const kind = formatInline(type)
   const words = [
     formatInline(event.timestamp).slice(11, 23),
-    COLOUR_BY_ENDING[ending] === undefined ? kind : createPainter(colours)(COLOUR_BY_ENDING[ending], kind),
+    COLOUR_BY_ENDING[ending] === undefined ? kind : createPainter(hasColours)(COLOUR_BY_ENDING[ending], kind),
     formatInline(operation ?? context?.id ?? ''),
     attempt == null
       ? ''

@@ -29,11 +29,11 @@ export async function openFile(
     return { write: (text) => handle.write(text), close: () => handle.close() }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    const exists = code === 'EEXIST'
+    const isExisting = code === 'EEXIST'
     throw new CommandFailure(
       EXIT_CODES.failure,
-      exists ? `${path} already exists` : `${path} cannot be written (${code})`,
-      exists ? { hint: 'choose another name, or add --force to overwrite it' } : {},
+      isExisting ? `${path} already exists` : `${path} cannot be written (${code})`,
+      isExisting ? { hint: 'choose another name, or add --force to overwrite it' } : {},
     )
   }
 }

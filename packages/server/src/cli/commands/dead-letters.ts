@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { EntrySelection } from '../actions/dead-letters.js'
-import type { ReplayOptions } from '../actions/replay.js'
+import type { ReplayArguments } from '../actions/replay.js'
 import { limitOption, parseInteger, parsePositiveNumber, reasonOption, repeatable } from './options.js'
 import { addExamples, type RunAction, withExamples } from './run-action.js'
 
@@ -82,7 +82,7 @@ export function addDeadLetters(root: Command, runAction: RunAction): void {
     )
     .option('--retry-failed', 'also replay dead letters whose last replay failed')
     .addOption(reasonOption())
-    .action((id: string | undefined, options: ReplayOptions) =>
+    .action((id: string | undefined, options: ReplayArguments) =>
       runAction(async (context) =>
         (await import('../actions/replay.js')).replayEntries(context, id, options),
       ),

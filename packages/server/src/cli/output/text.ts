@@ -34,9 +34,9 @@ const COLOUR_CODES = { red: 31, green: 32, yellow: 33, cyan: 36, grey: 90, bold:
 
 /** Creates a function that colours a text, unless colours are disabled. */
 export const createPainter =
-  (colours: boolean) =>
+  (hasColours: boolean) =>
   (colour: keyof typeof COLOUR_CODES, text: string): string =>
-    colours ? `\u001b[${COLOUR_CODES[colour]}m${text}\u001b[0m` : text
+    hasColours ? `\u001b[${COLOUR_CODES[colour]}m${text}\u001b[0m` : text
 
 /** The colours of states. */
 export const COLOUR_BY_STATE: Record<string, keyof typeof COLOUR_CODES> = {

@@ -13,7 +13,7 @@ import type { Attempt, Pool, RetryOptions, RunOptions } from 'holdfast'
 const PROXY_OPERATION = 'proxy'
 
 /** Runs the calls of the proxy with the policies of the config, so that they are counted and recorded like all others. */
-class ConfiguredGuard implements ProxyGuard {
+class RuntimeProxyGuard implements ProxyGuard {
   private readonly hf: Holdfast
   private readonly pool: string | undefined
   private readonly call: ProxyCall
@@ -96,7 +96,7 @@ export function startForwardProxy(hf: Holdfast, options: ForwardOptions = {}): P
   return startProxy({
     host,
     port,
-    guard: (call) => new ConfiguredGuard(hf, pool, call),
+    guard: (call) => new RuntimeProxyGuard(hf, pool, call),
     allowPrivateTargets: fileOptions.allowPrivateTargets ?? false,
     ...(pool === undefined ? {} : { pool: hf.pools.get(pool) as Pool<unknown> }),
     ...(fileOptions.users === undefined ? {} : { users: fileOptions.users }),

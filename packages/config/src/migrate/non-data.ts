@@ -1,9 +1,3 @@
-/** The settings of a file. */
-export type Mapping = Record<string, unknown>
-
-export const isMapping = (value: unknown): value is Mapping =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /**
  * Describes what in a value is not data: circular references, which aliases can create, and values that cannot be written.
  */
