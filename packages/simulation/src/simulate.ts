@@ -130,6 +130,7 @@ export async function simulate(
 
   for (const fault of scenario.faults) scheduler.schedule(fault.at, () => injector.inject(fault))
   const drill = planDrill(cluster.nodes.length)
+  const drainAt = DRILL_START_MS + cluster.nodes.length * DRILL_SLOT_MS
   for (const [number, call] of [...scenario.calls, ...drill].entries())
     scheduler.schedule(call.at, () => {
       const { process, runtime } = cluster.nodes[call.node % cluster.nodes.length] as SimulatedNode
@@ -175,11 +176,11 @@ export async function simulate(
     )
     deadLetters.checkAll((id) => cluster.readEntry(id))
     deadLetters.checkServed(CALLS_END_MS - SERVED_WITHIN_MS)
-    deadLetters.checkAllCompleted()
+    deadLetters.checkAllCompleted(drainAt)
     for (const { model } of cluster.disks.values()) {
       model.checkAll()
       model.checkServed(START_WALL_MS + CALLS_END_MS - SERVED_WITHIN_MS)
-      model.checkAllCompleted()
+      model.checkAllCompleted(START_WALL_MS + drainAt)
     }
     breakers.checkConverged(cluster.nodes)
     workload.checkCounters(cluster.nodes, true)

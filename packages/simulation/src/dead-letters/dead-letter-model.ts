@@ -9,6 +9,8 @@ interface Entry {
   readonly id: string
   readonly payload: unknown
   readonly operation: string
+  /** The virtual time at which the server added it. */
+  readonly addedAt: number
   /** The holder of the lease, and when it ends by the wall time that was sent. */
   owner: string | undefined
   leasedUntil: number
@@ -158,10 +160,10 @@ export class DeadLetterModel {
         throw new Violation('hangs', `the replay of ${id} was requested and never made`)
   }
 
-  /** Checks that no entry is left after every node has replayed all of them. */
-  checkAllCompleted(): void {
-    for (const { id, isCompleted } of this.entries.values())
-      if (!isCompleted) throw new Violation('hangs', `no node was able to replay ${id}`)
+  /** Checks that no entry from before a time is left, after every node has replayed all of them. */
+  checkAllCompleted(before: number): void {
+    for (const { id, isCompleted, addedAt } of this.entries.values())
+      if (!isCompleted && addedAt < before) throw new Violation('hangs', `no node was able to replay ${id}`)
   }
 
   private require(id: string): Entry {
@@ -179,6 +181,7 @@ export class DeadLetterModel {
         id: dlqId,
         payload: deepCopy(originalPayload),
         operation: operationType,
+        addedAt: this.cluster.now(),
         owner: undefined,
         leasedUntil: 0,
         isCompleted: false,
