@@ -1,4 +1,4 @@
-import { isErrorLike } from './classify/classification.js'
+import { hasBrand } from './classify/classification.js'
 
 /** Every code of a {@link HoldfastError}. A removed code is never used again. */
 export type HoldfastErrorCode =
@@ -110,15 +110,6 @@ export function isHoldfastError<C extends HoldfastErrorCode = HoldfastErrorCode>
   code?: C,
 ): error is HoldfastError<C> {
   return hasBrand(error, BRAND, code)
-}
-
-/** Whether an object has a brand and, where it is given, this code. A Proxy that throws has none. */
-export function hasBrand(value: unknown, brand: symbol, code?: string): boolean {
-  try {
-    return isErrorLike(value) && brand in value && (code === undefined || value.code === code)
-  } catch {
-    return false
-  }
 }
 
 /**

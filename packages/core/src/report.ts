@@ -7,5 +7,5 @@ const reported = new WeakSet<object>()
 export function reportOnce(description: string, source: object, error: unknown): void {
   if (reported.has(source)) return
   reported.add(source)
-  console.error(`holdfast: ${description} threw; the call continues without it (reported once)`, error)
+  console.error(`holdfast: ${description} threw; the call continues (reported once)`, error)
 }

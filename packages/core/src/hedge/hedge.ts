@@ -22,7 +22,7 @@ export interface HedgeSettings {
 
 /** The reason with which the signals of slower calls are aborted. */
 const LOSER_ABORT_REASON = /* @__PURE__ */ new DOMException(
-  'another parallel call of the hedge succeeded first',
+  'another hedged call succeeded first',
   'AbortError',
 )
 

@@ -125,7 +125,7 @@ export class RetryBudget {
     if (!this.withdraw())
       throw new HoldfastError(
         'RETRY_BUDGET_EXHAUSTED',
-        'the retry budget is exhausted; retry after further calls were made',
+        'the retry budget is exhausted; retry after further calls',
       )
   }
 

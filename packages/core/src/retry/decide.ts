@@ -1,6 +1,6 @@
+import { hasBrand } from '../classify/classification.js'
 import type { Classification } from '../classify/index.js'
 import type { Random } from '../clock.js'
-import { hasBrand } from '../errors.js'
 import { reportOnce } from '../report.js'
 import { computeDelay } from './delay.js'
 import type { CompiledRetryPolicy, Outcome } from './options.js'
