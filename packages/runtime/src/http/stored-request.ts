@@ -5,7 +5,7 @@ import { IDEMPOTENCY_KEY_HEADER } from 'holdfast/internal'
 import { z } from 'zod'
 
 /** Headers that are never stored. */
-const UNSTORED_HEADERS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization'])
+const CREDENTIAL_HEADERS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization'])
 
 /** The payload of a dead letter that `hf.createFetch` stores. */
 const storedRequestSchema = z.object({
@@ -37,7 +37,7 @@ const isSecretName = (name: string, redact: Redact): boolean => redact({ [name]:
 
 /** Whether a header is left out: it has credentials, or redaction would change it. */
 function isSecretHeader(name: string, value: string, redact: Redact): boolean {
-  if (UNSTORED_HEADERS.has(name) || isSecretName(name, redact)) return true
+  if (CREDENTIAL_HEADERS.has(name) || isSecretName(name, redact)) return true
   return name !== IDEMPOTENCY_KEY_HEADER && redact({ [name]: value })[name] !== value
 }
 
