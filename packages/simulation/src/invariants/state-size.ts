@@ -101,7 +101,9 @@ export function measureState(root: object, isOutside: (value: object) => boolean
       case 'signal':
         addElements('AbortSignal', getEventListeners(value as AbortSignal, 'abort').length)
         break
-      default: {
+      case 'opaque':
+        break
+      case 'object': {
         const itemOwner = name ?? owner
         for (const key of Object.keys(value)) add((value as Record<string, unknown>)[key], itemOwner)
       }
