@@ -1,9 +1,7 @@
 import { computed } from '@preact/signals'
 import { clock } from './browser.js'
+import { MINUTE_MS } from './durations.js'
 import { route, updateQuery } from './route.js'
-
-export const MINUTE_MS = 60_000
-export const HOUR_MS = 60 * MINUTE_MS
 
 /** The ranges that end now, by their name in the URL. */
 export const RANGES = [

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { HOUR_MS, MINUTE_MS } from '../../src/durations.js'
 import { stepLength, timeSteps } from '../../src/pages/operations/steps.js'
-import { HOUR_MS, MINUTE_MS } from '../../src/time-range.js'
 
 describe('the steps of the chart', () => {
   it('are hours for a day and minutes for an hour', () => {

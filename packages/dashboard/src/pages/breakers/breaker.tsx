@@ -16,11 +16,12 @@ import {
   Table,
   Time,
 } from '../../components/basics.js'
+import { HOUR_MS, MINUTE_MS } from '../../durations.js'
 import { useEvents } from '../../events/event-stream.js'
 import { formatCount, formatDuration, formatName, formatPlural } from '../../format.js'
 import { now } from '../../now.js'
 import { urlFor } from '../../route.js'
-import { HOUR_MS, MINUTE_MS, timeRange } from '../../time-range.js'
+import { timeRange } from '../../time-range.js'
 import { lastDay, selectedSpan } from '../operations/series.js'
 import type { TimeSpan } from '../operations/steps.js'
 import { confirmReset, confirmTrip, isOpenUntilReset } from './actions.js'

@@ -1,6 +1,6 @@
 import type { WireBreaker, WireBreakerChange, WireEvent } from '../../api/types.js'
+import { HOUR_MS } from '../../durations.js'
 import { formatCount } from '../../format.js'
-import { HOUR_MS } from '../../time-range.js'
 import type { TimelineState } from './state-timeline.js'
 
 /** How many changes of one breaker are kept. */

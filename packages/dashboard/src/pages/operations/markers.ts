@@ -1,7 +1,7 @@
 import { getJson } from '../../api/client.js'
 import type { WireAudit, WireBreakerChange, WirePage } from '../../api/types.js'
+import { HOUR_MS } from '../../durations.js'
 import { urlFor } from '../../route.js'
-import { HOUR_MS } from '../../time-range.js'
 import type { TimeSpan } from './steps.js'
 
 /** An event that can explain a change of the chart. */

@@ -1,6 +1,7 @@
 import { getJson } from '../../api/client.js'
 import type { WireOperations } from '../../api/types.js'
-import { boundsOf, HOUR_MS, MINUTE_MS, type SelectedTimeRange } from '../../time-range.js'
+import { HOUR_MS, MINUTE_MS } from '../../durations.js'
+import { boundsOf, type SelectedTimeRange } from '../../time-range.js'
 import { stepLength, type TimeSpan, timeSteps } from './steps.js'
 
 type WirePoint = WireOperations['total']['data_points'][number]
