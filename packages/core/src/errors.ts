@@ -1,4 +1,4 @@
-import { hasBrand } from './classify/classification.js'
+import { isErrorLike } from './classify/classification.js'
 
 /** Every code of a {@link HoldfastError}. A removed code is never used again. */
 export type HoldfastErrorCode =
@@ -109,7 +109,11 @@ export function isHoldfastError<C extends HoldfastErrorCode = HoldfastErrorCode>
   error: unknown,
   code?: C,
 ): error is HoldfastError<C> {
-  return hasBrand(error, BRAND, code)
+  try {
+    return isErrorLike(error) && BRAND in error && (code === undefined || error.code === code)
+  } catch {
+    return false // a Proxy that throws
+  }
 }
 
 /**

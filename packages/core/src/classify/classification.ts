@@ -55,15 +55,6 @@ export interface ErrorLike {
 
 export const isErrorLike = (value: unknown): value is ErrorLike => typeof value === 'object' && value !== null
 
-/** Whether an object has a brand and, where it is given, this code. A Proxy that throws has none. */
-export function hasBrand(value: unknown, brand: symbol, code?: string): boolean {
-  try {
-    return isErrorLike(value) && brand in value && (code === undefined || value.code === code)
-  } catch {
-    return false
-  }
-}
-
 /** Creates a frozen classification that is shared by all errors of its kind. */
 // @__NO_SIDE_EFFECTS__
 export function createClassification(category: Category, kind: Kind): Classification {
