@@ -13,6 +13,10 @@ import { setUnrefTimer } from './unref-timer.js'
  */
 const MIN_PERMIT_HOLD_MS = 1000
 const MAX_PERMIT_HOLD_MS = DAY_MS / 2
+/** The longest lease of a permit that waits for a caller. Its node renews the lease, so the permit of a killed node ends soon. */
+const PERMIT_LEASE_MS = 10_000
+/** A lease is renewed this long before its end. */
+const RENEW_AHEAD_MS = PERMIT_LEASE_MS / 2
 /** A permit is requested this long before the open duration ends, so that the first caller afterwards does not have to wait. */
 const REQUEST_AHEAD_MS = 150
 /** When a caller should come back while a permit is being requested, and the longest wait before the next request. */
@@ -44,9 +48,13 @@ interface ProbedBreaker {
 /** A probe permit that Redis has granted to this node. */
 interface ProbeLease {
   readonly token: string
-  readonly requestedAt: number
+  /** From when a caller can use the permit. */
   readonly from: number
-  readonly ends: number
+  /** How long the permit waits for a caller, and when that wait ends. */
+  readonly holdMs: number
+  readonly heldUntil: number
+  /** When the lease ends unless it is renewed. */
+  ends: number
 }
 
 /** Requests permits for probes from the fleet, which grants as many as one breaker would, and reports their outcomes. */
@@ -55,8 +63,8 @@ export class FleetProbes {
   private lease: ProbeLease | undefined = undefined
   private isRequesting = false
   private waitUntil = 0
-  /** When the last permit was requested that no caller has used, while the fleet's breaker is open. */
-  private unusedRequestAt: number | undefined = undefined
+  /** When a permit was last requested while the fleet's breaker is open. */
+  private lastRequestAt: number | undefined = undefined
   private holdMs = MIN_PERMIT_HOLD_MS
   private readonly tokenByPermit = new WeakMap<PermitState, string>()
   private endingToken: string | undefined = undefined
@@ -122,7 +130,7 @@ export class FleetProbes {
     clock.clearTimer(this.requestTimer)
     owner.isProbeWanted = false
     if (!owner.isFleetOpen) {
-      this.unusedRequestAt = undefined
+      this.lastRequestAt = undefined
       this.holdMs = MIN_PERMIT_HOLD_MS
       return
     }
@@ -148,8 +156,10 @@ export class FleetProbes {
     if (this.isRequesting || !owner.isShared || !owner.isFleetOpen || this.lease !== undefined) return
     const { clock, halfOpenMax } = breaker.settings
     const requestedAt = clock.now()
-    const interval = requestedAt - (this.unusedRequestAt ?? requestedAt)
+    const interval = requestedAt - (this.lastRequestAt ?? requestedAt)
     const holdMs = Math.min(MAX_PERMIT_HOLD_MS, Math.max(this.holdMs, Math.ceil(2 * interval)))
+    const leaseMs = Math.min(holdMs, PERMIT_LEASE_MS)
+    this.lastRequestAt = requestedAt
     this.holdMs = holdMs
     this.isRequesting = true
     const onReply = (view: FleetBreakerState | undefined) => {
@@ -161,25 +171,53 @@ export class FleetProbes {
       if (view.epoch < owner.epoch) return
       owner.epoch = view.epoch
       if (view.token !== undefined) {
-        const from = now + (view.early ?? 0)
-        const lease = { token: view.token, requestedAt, from, ends: requestedAt + (view.early ?? 0) + holdMs }
-        this.lease = lease
+        const { token, early = 0 } = view
+        const from = now + early
+        const grantedAt = requestedAt + early
+        this.lease = { token, from, holdMs, heldUntil: grantedAt + holdMs, ends: grantedAt + leaseMs }
         this.waitUntil = 0
         if (breaker.currentState !== 'closed') breaker.scheduleProbe(from)
-        setUnrefTimer(clock, () => this.returnUnused(lease), lease.ends - now)
-        return
+        return this.waitForCaller(this.lease)
       }
       this.waitUntil = now + Math.min(MAX_RETRY_MS, view.wait ?? 0)
       if (breaker.currentState !== 'closed') breaker.scheduleProbe(this.waitUntil)
     }
-    owner.request(GRANT_PROBE, [halfOpenMax, holdMs, REQUEST_AHEAD_MS], onReply)
+    owner.request(GRANT_PROBE, [halfOpenMax, leaseMs, REQUEST_AHEAD_MS, holdMs], onReply)
+  }
+
+  /** Renews a permit that waits for a caller before its lease ends, and returns it at the end of the wait. */
+  private waitForCaller(lease: ProbeLease): void {
+    const { clock } = this.owner.breaker.settings
+    const isLast = lease.ends >= lease.heldUntil
+    const wait = (isLast ? lease.ends : lease.ends - RENEW_AHEAD_MS) - clock.now()
+    setUnrefTimer(clock, () => (isLast ? this.returnUnused(lease) : this.renew(lease)), wait)
+  }
+
+  private renew(lease: ProbeLease): void {
+    const { owner } = this
+    const { clock } = owner.breaker.settings
+    if (this.lease !== lease) return
+    const renewedAt = clock.now()
+    const leaseMs = Math.min(PERMIT_LEASE_MS, lease.heldUntil - renewedAt)
+    owner.request(EXTEND_PROBE, [lease.token, Math.ceil(leaseMs), lease.holdMs], (view) => {
+      if (this.lease !== lease) return
+      if (view === undefined)
+        return setUnrefTimer(clock, () => this.returnUnused(lease), lease.ends - clock.now())
+      if (view.gone) {
+        this.lease = undefined
+        return owner.applyRemote(view)
+      }
+      // A node whose calls are closer together can probe sooner.
+      if (view.wanted) return this.returnUnused(lease)
+      lease.ends = renewedAt + leaseMs
+      this.waitForCaller(lease)
+    })
   }
 
   /** Returns a permit that no caller has used in time. */
   private returnUnused(lease: ProbeLease): void {
     if (this.lease !== lease) return
     this.lease = undefined
-    this.unusedRequestAt = lease.requestedAt
     this.reportOutcome(lease.token, 'nothing')
   }
 

@@ -56,6 +56,8 @@ const breakerStateSchema = z.object({
   early: duration.optional(),
   /** Whether the lease of the probe has expired. */
   gone: z.boolean().optional(),
+  /** Whether a node whose calls are closer together was denied a permit. */
+  wanted: z.boolean().optional(),
   /** The stored settings, and the node that stored them. */
   settings: settingsText.optional(),
   by: nodeId.optional(),

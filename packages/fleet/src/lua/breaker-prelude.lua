@@ -47,6 +47,11 @@ local function setField(field, value)
   redis.call('HSET', stateKey, field, fields[field])
 end
 
+local function deleteField(field)
+  fields[field] = nil
+  redis.call('HDEL', stateKey, field)
+end
+
 local function isClosed() return (fields.state or 'closed') == 'closed' end
 
 local storedEpoch = getNumber('epoch')
@@ -93,8 +98,7 @@ local function deleteLeases(isEvery)
     if string.sub(field, 1, 6) == 'lease:' then
       local leaseEnd = numberUpTo(value, MAX_TIME_MS)
       if isEvery or leaseEnd <= now then
-        redis.call('HDEL', stateKey, field)
-        fields[field] = nil
+        deleteField(field)
       else
         live = live + 1
         firstEnd = math.min(firstEnd, leaseEnd)

@@ -16,8 +16,7 @@ local openFor, openings, failures = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumb
 
 deleteLeases(false)
 if not fields[leaseField] then return view({ gone = true }) end
-redis.call('HDEL', stateKey, leaseField)
-fields[leaseField] = nil
+deleteField(leaseField)
 
 lastEpoch = getNumber('epoch')
 if outcome == 'failure' then

@@ -128,13 +128,18 @@ const creations: fc.Arbitrary<Step['create']>[] = [
     fc.tuple(fc.constantFrom('trip', 'reset', 'disable', 'enable'), opening, duration),
     ([command, state, tripFor]) => [command, ...state, tripFor],
   ),
-  breakerStep(GRANT_PROBE, fc.tuple(fc.integer({ min: 1, max: 3 }), duration), ([max, hold]) => [
-    max,
-    hold,
-    150,
-  ]),
-  breakerStep(GRANT_PROBE, fc.constant(undefined), () => [2, 1000, 100_000]),
+  breakerStep(
+    GRANT_PROBE,
+    fc.tuple(fc.integer({ min: 1, max: 3 }), duration, duration),
+    ([max, lease, hold]) => [max, lease, 150, hold],
+  ),
+  breakerStep(GRANT_PROBE, fc.constant(undefined), () => [2, 1000, 100_000, 1000]),
   breakerStep(EXTEND_PROBE, fc.tuple(token, duration), ([back, ms], known) => [tokenOf(known, back), ms]),
+  breakerStep(EXTEND_PROBE, fc.tuple(token, duration, duration), ([back, lease, hold], known) => [
+    tokenOf(known, back),
+    lease,
+    hold,
+  ]),
   breakerStep(
     SETTLE_PROBE,
     fc.tuple(
@@ -244,7 +249,7 @@ const creations: fc.Arbitrary<Step['create']>[] = [
   fc
     .tuple(
       ids,
-      fc.constantFrom('epoch', 'state', 'until', 'granted', 'lease:1:1'),
+      fc.constantFrom('epoch', 'state', 'until', 'granted', 'lease:1:1', 'wantedHold'),
       fc.constantFrom('nan', '-1', '1e300', 'open', '12.5'),
     )
     .map(([id, field, value]) => () => ['HSET', `holdfast:{${id}}:state`, field, value]),
@@ -262,8 +267,11 @@ const reset = breakerStep(COMMAND, none, () => ['reset', 0, 0, 0, 0], ONE)
 
 const probes = [
   breakerStep(OPEN, shortOpening, (args) => args, ONE),
-  ...[1, 1, 2, 3].map((max) => breakerStep(GRANT_PROBE, short, (hold) => [max, hold, 150], ONE)),
+  ...[1, 1, 2, 3].map((max) =>
+    breakerStep(GRANT_PROBE, fc.tuple(short, short), ([lease, hold]) => [max, lease, 150, hold], ONE),
+  ),
   ...[0, 1].map((back) => breakerStep(EXTEND_PROBE, short, (ms, known) => [tokenOf(known, back), ms], ONE)),
+  breakerStep(EXTEND_PROBE, short, (hold, known) => [tokenOf(known, 0), 1000, hold], ONE),
   ...(['success', 'success', 'failure', 'nothing'] as const).map((outcome) =>
     breakerStep(
       SETTLE_PROBE,

@@ -42,8 +42,9 @@ export const grantProbe: ScriptFunction = (context) => {
   const breaker = new BreakerState(context)
   const { now } = breaker
   const maxProbes = breaker.numberArgument(4)
-  const holdMs = breaker.numberArgument(5)
+  const leaseMs = breaker.numberArgument(5)
   const aheadMs = breaker.numberArgument(6)
+  const holdMs = breaker.numberArgument(7)
   if (breaker.isClosed) return breaker.view()
   if (breaker.state === 'open') {
     const remaining = breaker.getNumber('until') - now
@@ -55,14 +56,19 @@ export const grantProbe: ScriptFunction = (context) => {
   }
   const { live, firstEnd } = breaker.deleteLeases(false)
   if (breaker.getNumber('granted') >= maxProbes) {
-    if (live > 0) return breaker.view({ wait: firstEnd - now })
+    if (live > 0) {
+      if (breaker.field('wantedHold') === undefined || holdMs < breaker.getNumber('wantedHold'))
+        breaker.setField('wantedHold', holdMs)
+      return breaker.view({ wait: firstEnd - now })
+    }
     breaker.setField('epoch', breaker.epochAfter(breaker.getNumber('epoch')))
     breaker.setField('granted', 0)
   }
   const granted = breaker.getNumber('granted') + 1
   const token = `${luaText(breaker.getNumber('epoch'))}:${luaText(granted)}`
   breaker.setField('granted', granted)
-  breaker.setField(`lease:${token}`, Math.max(now, breaker.getNumber('until')) + holdMs)
+  breaker.setField(`lease:${token}`, Math.max(now, breaker.getNumber('until')) + leaseMs)
+  breaker.deleteField('wantedHold')
   breaker.extendExpiry()
   return breaker.view({ token, early: Math.max(0, breaker.getNumber('until') - now) })
 }
@@ -74,7 +80,11 @@ export const extendProbe: ScriptFunction = (context) => {
   breaker.deleteLeases(false)
   if (breaker.field(leaseField) === undefined) return breaker.view({ gone: true })
   breaker.setField(leaseField, breaker.now + breaker.numberArgument(5))
-  return breaker.view()
+  if (breaker.argument(6) === undefined) return breaker.view()
+  const wanted =
+    breaker.field('wantedHold') !== undefined && breaker.getNumber('wantedHold') < breaker.numberArgument(6)
+  breaker.deleteField('wantedHold')
+  return breaker.view({ wanted })
 }
 
 /** `settle-probe.lua` */
