@@ -3,6 +3,7 @@ import { FaultInjector } from './cluster/inject.js'
 import type { SimulatedNode } from './cluster/simulated-node.js'
 import { Upstreams } from './cluster/upstreams.js'
 import { DeadLetterModel } from './dead-letters/dead-letter-model.js'
+import { QueueContract } from './dead-letters/queue-contract.js'
 import { runInMacrotask } from './engine/microtasks.js'
 import { EventLimitError, Scheduler } from './engine/scheduler.js'
 import { Choices } from './engine/seeded-random.js'
@@ -11,6 +12,7 @@ import { START_WALL_MS } from './engine/virtual-clock.js'
 import { BreakerModel } from './invariants/breaker-model.js'
 import { MemoryModel } from './invariants/memory-model.js'
 import { OpeningModel } from './invariants/opening-model.js'
+import { PermitModel } from './invariants/permit-model.js'
 import { RecordModel } from './invariants/record-model.js'
 import { DRILL_SLOT_MS, planDrill } from './scenario/drill.js'
 import {
@@ -40,6 +42,9 @@ export interface SimulationResult {
 
 /** A requested replay is made within this time after the last fault. */
 const SERVED_WITHIN_MS = 600_000
+
+/** How often a node checks the contract of its queue. */
+const CONTRACT_INTERVAL_MS = 10_000
 
 /** How often all of the state is checked. */
 const CHECK_INTERVAL_MS = 200_000
@@ -88,9 +93,11 @@ export async function simulate(
   })
   const breakers = new BreakerModel(check, addTrace)
   const openings = new OpeningModel(check, () => scheduler.now)
-  const records = new RecordModel()
+  const records = new RecordModel((process) => cluster.couldRenew(process))
+  const permits = new PermitModel()
   const workload = new Workload({
     openings,
+    permits,
     scheduler,
     upstreams,
     queueOf: (process) => cluster.disks.get(nodeOf(process.name))?.model ?? deadLetters,
@@ -104,6 +111,7 @@ export async function simulate(
       breakers.onStarted(process, runtime)
       openings.onStarted(process, runtime)
       records.onStarted(process, runtime)
+      permits.onStarted(process, runtime)
       const nodeDisk = cluster.disks.get(nodeOf(process.name))
       if (nodeDisk !== undefined) check(() => nodeDisk.model.checkAll())
     },
@@ -112,10 +120,12 @@ export async function simulate(
       addTrace(process.name, 'ended')
       deadLetters.onProcessEnded(process.name)
       records.onKilled(process)
+      const node = nodeOf(process.name)
+      contracts.get(node)?.onProcessEnded(cluster.disks.get(node)?.disk.isLying === true)
     },
     onStoreExecuted: (process, method, args, result) => {
       addTrace('store', `${process} ${method}`)
-      if (method === 'events.append') records.onAppended(process, args[0] as { eventId: string }[])
+      check(() => records.onExecuted(process, method, args, result))
       if (method.startsWith(QUEUE_PREFIX))
         check(() => deadLetters.onExecuted(process, method.slice(QUEUE_PREFIX.length), args, result))
     },
@@ -125,6 +135,12 @@ export async function simulate(
     },
     onDiskWarning: (process, line) => addTrace('disk', `${process} ${line}`),
   })
+  const contracts = new Map(
+    cluster.nodes.map(({ name }) => [
+      name,
+      new QueueContract(name, choices.fork(), !cluster.disks.has(name)),
+    ]),
+  )
   const memory = new MemoryModel((process) => workload.workOf(process))
   const injector = new FaultInjector(scheduler, cluster, upstreams, (text) => addTrace('fault', text))
 
@@ -153,6 +169,19 @@ export async function simulate(
         if (at >= CONVERGED_MS) breakers.checkConverged(cluster.nodes)
       }),
     )
+  for (let at = CONTRACT_INTERVAL_MS; at < DURATION_MS - CONTRACT_INTERVAL_MS; at += CONTRACT_INTERVAL_MS)
+    scheduler.schedule(at, () => {
+      for (const { name, process, runtime } of cluster.nodes) {
+        if (process === undefined || runtime === undefined) continue
+        const contract = contracts.get(name)
+        if (cluster.disks.get(name)?.disk.isLying) contract?.forgetAll()
+        else {
+          cluster.crashes.enter(name)
+          const { deadLetters: queue } = runtime.store
+          void contract?.step(queue, process.clock.wall(), check, () => process.isAlive)
+        }
+      }
+    })
   cluster.start()
 
   const onUnhandled = (error: unknown) =>
@@ -171,6 +200,7 @@ export async function simulate(
         cluster.crashes.onEventEnded()
         if (violation !== undefined) throw new Stop()
         memory.checkTimers(cluster.nodes)
+        permits.check(cluster.nodes)
         onEvent?.(scheduler.now)
       }),
     )
@@ -211,6 +241,7 @@ export async function simulate(
       leases: deadLetters.leaseCount,
       entries: deadLetters.entries.size,
       probes: breakers.probeCount,
+      contractSteps: [...contracts.values()].reduce((sum, { stepCount }) => sum + stepCount, 0),
       ...sumDisks([...cluster.disks.values()]),
       largestObjects: memory.largest.objects,
       busiestSecond: scheduler.maxPeriodCount,

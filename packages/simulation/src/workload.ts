@@ -1,13 +1,16 @@
 import type { Holdfast } from '@holdfast/runtime'
 import { isHoldfastError } from 'holdfast'
 import { CallerSignals } from './caller-signals.js'
+import { POLICY_LIMITS } from './cluster/config.js'
 import type { Process, SimulatedNode } from './cluster/simulated-node.js'
 import type { Upstreams } from './cluster/upstreams.js'
 import type { DeadLetterModel } from './dead-letters/dead-letter-model.js'
 import type { Scheduler } from './engine/scheduler.js'
 import { Violation } from './engine/violation.js'
+import { type CallLimits, CallModel } from './invariants/call-model.js'
 import type { ProcessWork } from './invariants/memory-model.js'
 import type { OpeningModel } from './invariants/opening-model.js'
+import type { PermitModel } from './invariants/permit-model.js'
 import { OPERATIONS, type Operation, type PlannedAttempt, type PlannedCall } from './scenario/scenario.js'
 
 /**
@@ -47,6 +50,7 @@ export interface WorkloadParts {
   /** The dead letters of the store of a process. */
   queueOf(process: Process): QueueModel
   readonly openings: Pick<OpeningModel, 'onTripped' | 'onAttemptFailed'>
+  readonly permits: Pick<PermitModel, 'onAttempt'>
   trace(subject: string, text: string): void
   /** Runs a check, and ends the simulation if it finds a violation. */
   check(fn: () => void): void
@@ -256,20 +260,36 @@ export class Workload {
       this.parts.scheduler.schedule(abortAfterMs, () => {
         if (process.isAlive) controller?.abort(new Error('aborted by its caller'))
       })
+    const { clock } = process
+    const name = `run ${number} of ${process.name}`
+    const model = new CallModel(name, limitsOf(operation), clock.now(), controller?.signal)
     try {
-      await runtime.run(
+      const value = await runtime.run(
         operation,
         (attempt) => {
           const next = attempts[Math.min(attempt.number, attempts.length) - 1] as PlannedAttempt
-          const onEnd = this.observeAttempt(process, operation)
-          return upstreams.attempt(process.clock, operation, next, attempt.signal, onEnd)
+          let started: ReturnType<CallModel['onAttemptStarted']> | undefined
+          this.checkAlive(process, () => {
+            started = model.onAttemptStarted(attempt.number, attempt.signal, clock.now())
+          })
+          const onObserved = this.observeAttempt(process, operation)
+          const onEnd = (failed: boolean) => {
+            onObserved(failed)
+            this.checkAlive(process, () => {
+              if (started !== undefined) model.onAttemptEnded(started, failed, clock.now())
+            })
+          }
+          const result = model.valueOf(attempt.number)
+          return upstreams.attempt(clock, operation, next, attempt.signal, onEnd, result)
         },
         { payload, itemId, idempotencyKey: `key-${number}`, signal: controller?.signal },
       )
+      this.checkAlive(process, () => model.onSucceeded(value))
       this.counts.succeeded++
       this.countSuccess(process)
     } catch (error) {
       this.counts.failed++
+      this.checkAlive(process, () => model.onFailed())
       const id = runtime.deadLetters.capturedIdOf(payload)
       this.checkAlive(process, () => {
         if (controller?.signal.aborted) return
@@ -302,7 +322,7 @@ export class Workload {
     this.checkAlive(process, () => {
       run = queue.onHandlerStarted(id, process.name)
     })
-    const attempt = this.handlerAttempts.get(operation) ?? DEFAULT_ATTEMPT
+    const attempt = { ...(this.handlerAttempts.get(operation) ?? DEFAULT_ATTEMPT), ignoresSignal: false }
     this.handlerAttempts.delete(operation)
     const record = this.records.get(process)
     if (record !== undefined) record.activeCount++
@@ -317,9 +337,11 @@ export class Workload {
 
   /** Returns a function that reports the end of an attempt that begins now. */
   private observeAttempt(process: Process, operation: Operation): (failed: boolean) => void {
-    const { scheduler, openings } = this.parts
+    const { scheduler, openings, permits } = this.parts
     const startedAt = scheduler.now
+    permits.onAttempt(process, operation, 1)
     return (failed) => {
+      permits.onAttempt(process, operation, -1)
       if (failed) openings.onAttemptFailed(process, operation, startedAt)
     }
   }
@@ -378,6 +400,9 @@ export class Workload {
     return ids[Math.floor(target * ids.length)]
   }
 }
+
+/** The limits of the policy of an operation. */
+const limitsOf = (operation: Operation): CallLimits => POLICY_LIMITS[operation]
 
 const codeOf = (error: unknown): string => {
   const { code, message } = error as { code?: unknown; message?: unknown }

@@ -220,7 +220,8 @@ export class Cluster {
       execute: (command, now) => {
         const result = postgres.execute(command, now)
         if (!this.executedIds.has(command.id)) {
-          if (command.method.startsWith(QUEUE_PREFIX)) this.executedIds.add(command.id)
+          if (command.method.startsWith(QUEUE_PREFIX) || command.method.endsWith('.append'))
+            this.executedIds.add(command.id)
           this.observer.onStoreExecuted(process, command.method, command.args, result)
         }
         return result

@@ -1,7 +1,18 @@
-import { OPERATIONS } from '../scenario/scenario.js'
+import type { CallLimits } from '../invariants/call-model.js'
+import { OPERATIONS, type Operation } from '../scenario/scenario.js'
 
 /** How many probes a half-open breaker of the workload allows. */
 export const HALF_OPEN_MAX = 2
+
+const LIMITS: CallLimits = { maxAttempts: 3, attemptTimeout: 5000, totalTimeout: 15_000 }
+
+/** The limits of the policies. Without a timeout, some handlers take so long that their lease must be renewed. */
+export const POLICY_LIMITS: Record<Operation, CallLimits> = {
+  mail: LIMITS,
+  search: LIMITS,
+  billing: LIMITS,
+  report: { ...LIMITS, attemptTimeout: undefined, totalTimeout: undefined },
+}
 
 const breaker = {
   failureThreshold: 4,
@@ -10,6 +21,9 @@ const breaker = {
   successThreshold: 2,
   halfOpenMax: HALF_OPEN_MAX,
 }
+
+const definedLimits = (limits: CallLimits): object =>
+  Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined))
 
 /** The configuration of a node. One breaker is shared in each of the three ways, and one is not shared. */
 export const createNodeConfig = (node: string, redisUrl: string | undefined): object => ({
@@ -20,11 +34,9 @@ export const createNodeConfig = (node: string, redisUrl: string | undefined): ob
     OPERATIONS.map((operation) => [
       operation,
       {
-        maxAttempts: 3,
+        ...definedLimits(POLICY_LIMITS[operation]),
         baseDelay: 300,
         maxDelay: 2000,
-        // Without a timeout, some handlers take so long that their lease must be renewed.
-        ...(operation !== 'report' && { attemptTimeout: 5000, totalTimeout: 15_000 }),
         circuitBreaker: operation,
       },
     ]),

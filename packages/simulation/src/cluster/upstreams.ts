@@ -25,9 +25,10 @@ export class Upstreams {
   attempt(
     clock: Clock,
     operation: Operation,
-    { ms, fails }: PlannedAttempt,
+    { ms, fails, ignoresSignal = false }: PlannedAttempt,
     signal: AbortSignal,
     onEnd?: (failed: boolean) => void,
+    value = 'done',
   ): Promise<string> {
     return new Promise((resolve, reject) => {
       const onAbort = () => {
@@ -35,13 +36,13 @@ export class Upstreams {
         onEnd?.(true)
         reject(signal.reason as Error)
       }
-      signal.addEventListener('abort', onAbort)
+      if (!ignoresSignal) signal.addEventListener('abort', onAbort)
       const timer = clock.setTimer(() => {
         signal.removeEventListener('abort', onAbort)
         const failed = fails || this.isDown(operation)
         onEnd?.(failed)
         if (failed) reject(createUpstreamError(operation))
-        else resolve('done')
+        else resolve(value)
       }, ms)
     })
   }

@@ -3,6 +3,7 @@ import { type DeadLetter, deepCopy } from '@holdfast/records'
 import type { Added, DeadLetterStore, Settlement } from '@holdfast/store'
 import type { Leased } from '../../../store/src/dead-letter-store.js'
 import { Violation } from '../engine/violation.js'
+import { isContractCall } from './queue-contract.js'
 
 /** A dead letter as the server has it. */
 interface Entry {
@@ -58,6 +59,7 @@ export class DeadLetterModel {
 
   /** The server has executed a request. */
   onExecuted(process: string, method: string, args: readonly unknown[], result: unknown): void {
+    if (isContractCall(method, args)) return
     switch (method) {
       case 'add':
         return this.onAdded(result as Added[])

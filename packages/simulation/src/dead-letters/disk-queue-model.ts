@@ -8,6 +8,7 @@ import { FileNode, FolderNode } from '../disk/inodes.js'
 import type { SimulatedDisk } from '../disk/simulated-disk.js'
 import { Violation } from '../engine/violation.js'
 import type { HandlerRun } from './dead-letter-model.js'
+import { isContractCall, isContractId } from './queue-contract.js'
 
 /** The path of the queue on the disk. */
 const QUEUE_PATH = [...STORE_FOLDER.split('/').filter((name) => name !== ''), 'dlq']
@@ -49,11 +50,12 @@ export class DiskQueueModel {
 
   /** A process calls a method of the queue. The result may never arrive, and after an error the change may be made or not. */
   onCalled(method: string, args: readonly unknown[]): void {
-    if (method === 'settle') this.releaseLease(args[0] as string)
+    if (method === 'settle' && !isContractCall(method, args)) this.releaseLease(args[0] as string)
   }
 
   /** A method of the queue has resolved in a process. */
   onResolved(process: string, method: string, args: readonly unknown[], result: unknown): void {
+    if (isContractCall(method, args)) return
     switch (method) {
       case 'add':
         for (const added of result as Added[]) if (added.result !== 'full') this.use(added.entry.dlqId)
@@ -185,7 +187,7 @@ export class DiskQueueModel {
       for (const [name, file] of folder.names) {
         if (!name.endsWith('.json') || !(file instanceof FileNode)) continue
         const entry = this.parse(file.content)
-        if (entry !== undefined) yield entry
+        if (entry !== undefined && !isContractId(entry.dlqId)) yield entry
       }
   }
 

@@ -32,6 +32,8 @@ const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
   OperationCompiler: 40,
   // The results of the last 30 s, of which four open the breaker.
   _OutcomeWindow: 64,
+  // Listeners of the five connections to the store.
+  Client: 64,
   Redis: 40,
   CallObservers: 24,
   ActiveConfig: 24,

@@ -94,8 +94,9 @@ function planAction(chance: number): PlannedCall['action'] {
 
 const planAttempt = (choices: Choices): PlannedAttempt => ({
   // A few take so long that they time out, and a few handlers so long that their lease must be renewed.
-  ms: choices.chance(0.02) ? choices.between(3000, 600_000) : choices.delay(80),
+  ms: choices.chance(0.03) ? choices.between(3000, choices.pick([12_000, 600_000])) : choices.delay(80),
   fails: choices.chance(0.06),
+  ignoresSignal: choices.chance(0.5),
 })
 
 function planFault(choices: Choices, nodes: number): Fault {

@@ -18,6 +18,8 @@ export type Operation = (typeof OPERATIONS)[number]
 export interface PlannedAttempt {
   readonly ms: number
   readonly fails: boolean
+  /** Whether it continues after its signal was aborted, as code without support for signals does. Handlers do not. */
+  readonly ignoresSignal?: boolean
 }
 
 /** An action of the workload on one node. */

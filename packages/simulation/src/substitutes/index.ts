@@ -1,14 +1,11 @@
+export type { SimulatedPostgresHost } from './postgres/driver.js'
 export {
   createSimulatedPostgres,
   type PostgresCommand,
   type PostgresFault,
   type SimulatedPostgres,
 } from './postgres/server.js'
-export {
-  createSimulatedPostgresStore,
-  type SimulatedPostgresHost,
-  type SimulatedStoreOptions,
-} from './postgres/store.js'
+export { createSimulatedPostgresStore, type SimulatedStoreOptions } from './postgres/store.js'
 export {
   createRedisHost,
   createSimulatedRedisClient,

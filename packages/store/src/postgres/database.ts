@@ -16,6 +16,8 @@ export interface DatabaseOptions {
   connectTimeout: number
   clock?: Clock | undefined
   random?: Random | undefined
+  /** @defaultValue the package `pg` */
+  driver?: PostgresDriver | undefined
 }
 
 /** Options of a transaction. */
@@ -64,7 +66,7 @@ export class PostgresDatabase {
 
   async open(): Promise<void> {
     if (this.pool !== undefined) return
-    this.driver = await loadPostgresDriver()
+    this.driver = this.options.driver ?? (await loadPostgresDriver())
     this.abortController = new AbortController()
     this.pool = new this.driver.Pool({
       ...this.clientOptions(),

@@ -62,6 +62,9 @@ const READS = new Set([
   'values.list',
 ])
 
+/** Whether a method changes nothing. */
+export const isRead = (method: string): boolean => READS.has(method)
+
 /** Methods whose commit does not wait for the disk. A crash can lose the last ones. */
 const ASYNCHRONOUS = new Set([
   'sessions.append',
@@ -92,6 +95,8 @@ export interface SimulatedPostgres {
    * @throws PostgresError while a fault is on
    */
   execute(command: PostgresCommand, now: number): unknown
+  /** The result of a command that was committed in the last minute; undefined for other commands. */
+  resultOf(id: string): { readonly value: unknown } | undefined
   setFault(fault: PostgresFault, isOn: boolean): void
   readonly faults: ReadonlySet<PostgresFault>
   /** Ends the process and starts it again. Commits that were not flushed are lost. */
@@ -183,15 +188,19 @@ export function createSimulatedPostgres(): SimulatedPostgres {
     faults,
     execute(command, now) {
       const { id, method, args } = command
-      const isRead = READS.has(method)
+      const isReadOnly = READS.has(method)
       if (pendingFlushes.length > 0)
         pendingFlushes = pendingFlushes.filter(({ at }) => at > now - WAL_FLUSH_MS)
       for (const fault of faults)
-        if (!isRead || fault === 'shutting-down' || fault === 'slow')
+        if (!isReadOnly || fault === 'shutting-down' || fault === 'slow')
           throw new PostgresError(FAULT_ERRORS[fault])
-      if (isRead) return deepCopy(run(method, args))
+      if (isReadOnly) return deepCopy(run(method, args))
       const known = results.get(id)
       return deepCopy(known !== undefined ? known.value : commit(command, run(method, args), now))
+    },
+    resultOf(id) {
+      const known = results.get(id)
+      return known && { value: deepCopy(known.value) }
     },
     setFault(fault, isOn) {
       if (isOn) faults.add(fault)

@@ -1,0 +1,297 @@
+import type { Clock } from 'holdfast'
+import type { ClientPool, PooledClient, PostgresDriver } from '../../../../store/src/postgres/driver.js'
+import type { Link } from '../../network/link.js'
+import type { PostgresCommand, SimulatedPostgres } from './server.js'
+
+/** A simulated PostgreSQL with its clock. */
+export interface SimulatedPostgresHost {
+  readonly postgres: SimulatedPostgres
+  /** The time of the server, in milliseconds since 1970. */
+  now(): number
+}
+
+export interface SimulatedDriverOptions {
+  readonly host: SimulatedPostgresHost
+  readonly clock: Clock
+  /** Creates a connection to the server that is not established yet. */
+  connect(): Link
+}
+
+/** The statement that executes a command, and the one that returns the result of a command that was committed. */
+export const EXECUTE = 'EXECUTE COMMAND'
+export const SELECT_RESULT = 'SELECT RESULT'
+
+type ClientOptions = ConstructorParameters<PostgresDriver['Client']>[0]
+type PoolOptions = ConstructorParameters<PostgresDriver['Pool']>[0]
+type Result = Awaited<ReturnType<PooledClient['query']>>
+type Listener = (...args: never[]) => void
+
+/** A statement that was not sent yet, or has no reply. */
+interface PendingQuery {
+  readonly text: string
+  readonly values: readonly unknown[]
+  resolve(result: Result): void
+  reject(error: Error): void
+}
+
+const resultOf = (rows: object[]) => ({ rows, rowCount: rows.length }) as Exclude<Result, unknown[]>
+
+/** Listeners by the name of the event. */
+class Emitter {
+  private readonly listeners = new Map<string, Listener[]>()
+
+  on(event: string, listener: Listener): this {
+    this.listeners.set(event, [...(this.listeners.get(event) ?? []), listener])
+    return this
+  }
+
+  protected emit(event: string, ...args: unknown[]): void {
+    for (const listener of this.listeners.get(event) ?? [])
+      (listener as (...args: unknown[]) => void)(...args)
+  }
+}
+
+/** A client with the behavior of `pg`. Statements of one turn of the event loop arrive together, because they are pipelined. */
+class Client extends Emitter {
+  readonly connection = { stream: { destroy: () => this.onEnded(), unref: () => {} } }
+  private readonly driver: SimulatedDriverOptions
+  private readonly options: ClientOptions
+  private readonly link: Link
+  private pending: PendingQuery[] = []
+  private readonly sent = new Set<PendingQuery>()
+  private isEnded = false
+  private unlisten = () => {}
+  /** Returns the client to its pool. The pool sets it. */
+  release: (broken?: Error | boolean) => void = () => {}
+
+  constructor(driver: SimulatedDriverOptions, options: ClientOptions) {
+    super()
+    this.driver = driver
+    this.options = options
+    this.link = driver.connect()
+    this.link.onReset(() => this.onEnded())
+  }
+
+  connect(): Promise<void> {
+    const { connectionTimeoutMillis: ms } = this.options
+    return this.withTimeout(this.link.open(), ms, 'timeout expired').catch((error: unknown) => {
+      this.onEnded()
+      throw error
+    })
+  }
+
+  query(text: string, values: readonly unknown[] = []): Promise<Result> {
+    if (this.isEnded) return Promise.reject(new Error('Client was closed and is not queryable'))
+    const reply = new Promise<Result>((resolve, reject) => {
+      if (this.pending.length === 0) queueMicrotask(() => this.send())
+      this.pending.push({ text, values, resolve, reject })
+    })
+    return this.withTimeout(reply, this.options.query_timeout, 'Query read timeout')
+  }
+
+  async end(): Promise<void> {
+    this.onEnded()
+  }
+
+  private send(): void {
+    const queries = this.pending
+    this.pending = []
+    if (this.isEnded) return this.rejectAll(queries)
+    for (const query of queries) this.sent.add(query)
+    this.link
+      .request(() => queries.map(({ text, values }) => this.execute(text, values)))
+      .then(
+        (results) => {
+          for (const [i, query] of queries.entries()) {
+            this.sent.delete(query)
+            const { result, error } = results[i] as ReturnType<Client['execute']>
+            if (result !== undefined) query.resolve(result)
+            else query.reject(error as Error)
+          }
+        },
+        (error: Error) => {
+          for (const query of queries) {
+            this.sent.delete(query)
+            query.reject(error)
+          }
+        },
+      )
+  }
+
+  /** Executes a statement on the server. */
+  private execute(text: string, values: readonly unknown[]): { result?: Result; error?: Error } {
+    const { postgres, now } = this.driver.host
+    try {
+      if (text === EXECUTE) {
+        const value = postgres.execute(values[0] as PostgresCommand, now())
+        return { result: resultOf([{ value }]) }
+      }
+      if (text === SELECT_RESULT) {
+        const found = postgres.resultOf(values[0] as string)
+        return { result: resultOf(found === undefined ? [] : [found]) }
+      }
+      if (text.startsWith('LISTEN')) this.listen()
+      return { result: resultOf([]) }
+    } catch (error) {
+      return { error: error as Error }
+    }
+  }
+
+  private listen(): void {
+    const { link } = this
+    this.unlisten()
+    if (!link.isOpen) return
+    // A connection of a process that has died is not open.
+    const notify = () =>
+      link.isOpen ? link.push(() => this.emit('notification', { channel: '' })) : this.unlisten()
+    this.unlisten = this.driver.host.postgres.onRequest(notify)
+  }
+
+  private rejectAll(queries: Iterable<PendingQuery>): void {
+    for (const { reject } of queries) reject(new Error('Connection terminated unexpectedly'))
+  }
+
+  /** The connection has ended, by this client or by the network. */
+  private onEnded(): void {
+    if (this.isEnded) return
+    this.isEnded = true
+    this.unlisten()
+    this.link.close()
+    const lost = [...this.sent, ...this.pending]
+    this.sent.clear()
+    this.pending = []
+    this.rejectAll(lost)
+    this.emit('end')
+  }
+
+  private withTimeout<T>(work: Promise<T>, ms: number, problem: string): Promise<T> {
+    const { clock } = this.driver
+    return new Promise((resolve, reject) => {
+      const timer = clock.setTimer(() => reject(new Error(problem)), ms)
+      work.then(
+        (value) => {
+          clock.clearTimer(timer)
+          resolve(value)
+        },
+        (error: unknown) => {
+          clock.clearTimer(timer)
+          reject(error)
+        },
+      )
+    })
+  }
+
+  get isUsable(): boolean {
+    return !this.isEnded && this.link.isOpen
+  }
+}
+
+/** A client of a pool, until it is released. */
+interface Waiter {
+  resolve(client: PooledClient): void
+}
+
+/** A pool with the behavior of that of `pg`: at most `max` clients, and a limited time to wait for one. */
+class Pool extends Emitter {
+  private readonly driver: SimulatedDriverOptions
+  private readonly options: PoolOptions
+  private readonly idle: Client[] = []
+  private readonly waiters: Waiter[] = []
+  private count = 0
+  private onEmpty: (() => void) | undefined
+
+  constructor(driver: SimulatedDriverOptions, options: PoolOptions) {
+    super()
+    this.driver = driver
+    this.options = options
+  }
+
+  async connect(): Promise<PooledClient> {
+    for (let client = this.idle.pop(); client !== undefined; client = this.idle.pop()) {
+      if (client.isUsable) return this.lend(client)
+      this.remove(client)
+    }
+    if (this.count >= this.options.max) return this.waitForClient()
+    this.count++
+    const client = new Client(this.driver, this.options)
+    try {
+      await client.connect()
+    } catch (error) {
+      this.count--
+      this.checkEmpty()
+      throw error
+    }
+    this.emit('connect', client)
+    return this.lend(client)
+  }
+
+  /** Resolves when all clients are released and closed. */
+  end(): Promise<void> {
+    for (const client of this.idle.splice(0)) this.remove(client)
+    return new Promise((resolve) => {
+      this.onEmpty = resolve
+      this.checkEmpty()
+    })
+  }
+
+  private waitForClient(): Promise<PooledClient> {
+    const { clock } = this.driver
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        resolve: (client) => {
+          clock.clearTimer(timer)
+          resolve(client)
+        },
+      }
+      const timer = clock.setTimer(() => {
+        this.waiters.splice(this.waiters.indexOf(waiter), 1)
+        reject(new Error('timeout exceeded when trying to connect'))
+      }, this.options.connectionTimeoutMillis)
+      this.waiters.push(waiter)
+    })
+  }
+
+  private lend(client: Client): PooledClient {
+    let isReleased = false
+    client.release = (broken) => {
+      if (isReleased) throw new Error('Release called on client which has already been released to the pool.')
+      isReleased = true
+      if (broken || !client.isUsable || this.onEmpty !== undefined) return this.remove(client)
+      const waiter = this.waiters.shift()
+      if (waiter === undefined) this.idle.push(client)
+      else waiter.resolve(this.lend(client))
+    }
+    return client as PooledClient
+  }
+
+  private remove(client: Client): void {
+    this.count--
+    void client.end()
+    this.emit('remove', client)
+    this.checkEmpty()
+    const waiter = this.count < this.options.max ? this.waiters.shift() : undefined
+    // The waiter gets a timeout if no connection can be opened.
+    if (waiter !== undefined) void this.connect().then(waiter.resolve, () => {})
+  }
+
+  private checkEmpty(): void {
+    if (this.count === 0) this.onEmpty?.()
+  }
+}
+
+/** Creates a driver of a simulated PostgreSQL. */
+export const createSimulatedPostgresDriver = (driver: SimulatedDriverOptions): PostgresDriver =>
+  ({
+    Client: class extends Client {
+      constructor(options: ClientOptions) {
+        super(driver, options)
+      }
+    },
+    Pool: class extends Pool {
+      constructor(options: PoolOptions) {
+        super(driver, options)
+      }
+    } as unknown as new (
+      options: PoolOptions,
+    ) => ClientPool,
+  }) as unknown as PostgresDriver
