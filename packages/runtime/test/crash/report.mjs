@@ -11,11 +11,20 @@ const END = '<!-- end of the crash run -->'
 /** How stores are called in the documentation. @type {Record<string, string>} */
 const TITLES = { files: 'files', sqlite: 'SQLite', postgres: 'PostgreSQL' }
 
+/** What a process did when it was killed. @type {Record<string, string>} */
+const PHASES = {
+  starting: 'were starting',
+  opening: 'opened a store',
+  working: 'added, leased and settled dead letters',
+  deleting: 'deleted completed ones',
+  closing: 'closed the store',
+}
+
 /** @param {number} value */
 const format = (value) => value.toLocaleString('en-US')
 
 /** The summary as Markdown. @param {any} summary */
-function describe({ date, command, cores, minutes, wantedKills, kills, killsByStore, stores, problems }) {
+function describe({ date, command, cores, minutes, wantedKills, kills, killsByPhase, stores, problems }) {
   const result =
     problems.length === 0
       ? 'No acknowledged dead letter was lost, and none was recorded as completed twice.'
@@ -24,14 +33,17 @@ function describe({ date, command, cores, minutes, wantedKills, kills, killsBySt
     kills >= wantedKills
       ? ''
       : ` The run was stopped before ${format(wantedKills)} kills, the number of a complete run.`
+  const phases = Object.entries(killsByPhase).map(([phase, count]) => `${format(count)} ${PHASES[phase]}`)
   return [
     `On ${date}, \`${command}\` killed ${format(kills)} processes in ${format(minutes)} minutes on a machine with ${cores} cores. ${result}${part}`,
+    '',
+    `Of these processes, ${phases.join(', ')}. Up to four processes worked on a store at a time. Half of the groups were killed at the same instant.`,
     '',
     '| store | killed processes | acknowledged dead letters | acknowledged completions | entries read after kills |',
     '|---|---|---|---|---|',
     ...Object.entries(stores).map(
       ([store, counts]) =>
-        `| ${TITLES[store]} | ${[killsByStore[store], counts.acknowledged, counts.completed, counts.checked].map(format).join(' | ')} |`,
+        `| ${TITLES[store]} | ${[counts.kills, counts.acknowledged, counts.completed, counts.checked].map(format).join(' | ')} |`,
     ),
   ].join('\n')
 }
