@@ -14,7 +14,7 @@ import { MemoryModel } from './invariants/memory-model.js'
 import { OpeningModel } from './invariants/opening-model.js'
 import { PermitModel } from './invariants/permit-model.js'
 import { RecordModel } from './invariants/record-model.js'
-import { DRILL_SLOT_MS, planDrill } from './scenario/drill.js'
+import { DRILL_SLOT_MS, planDrill, planReset, TRIP_KNOWN_MS } from './scenario/drill.js'
 import {
   CALLS_END_MS,
   DRILL_START_MS,
@@ -157,6 +157,12 @@ export async function simulate(
       cluster.crashes.enter(nodeOf(process.name))
       workload.start(process, runtime, call, number)
     })
+  for (const [at, { name }] of cluster.nodes.entries()) {
+    scheduler.schedule(planReset(at, choices), () => cluster.network.reset(name, 'redis'))
+    scheduler.schedule(DRILL_START_MS + at * DRILL_SLOT_MS + TRIP_KNOWN_MS, () =>
+      check(() => breakers.checkTripped(cluster.nodes, name)),
+    )
+  }
   for (let slot = 1; slot <= cluster.nodes.length; slot++)
     scheduler.schedule(DRILL_START_MS + slot * DRILL_SLOT_MS - 1000, () =>
       check(() => breakers.checkConverged(cluster.nodes)),

@@ -54,6 +54,17 @@ export class BreakerModel {
       throw new Violation('probes', `${tokens.size} probes of ${operation} in one epoch`)
   }
 
+  /** Checks that all nodes know a trip of one of them that was made some seconds ago. */
+  checkTripped(nodes: readonly SimulatedNode[], by: string): void {
+    for (const operation of SHARED_OPERATIONS)
+      for (const { name, runtime } of nodes) {
+        if (runtime === undefined) continue
+        const { breaker } = linkOf(runtime, operation)
+        if (breaker.currentState === 'closed')
+          throw new Violation('converges', `${name} does not know that ${by} has tripped ${operation}`)
+      }
+  }
+
   /** Checks that all nodes have the same state of every shared breaker, and that it is closed. */
   checkConverged(nodes: readonly SimulatedNode[]): void {
     for (const operation of SHARED_OPERATIONS) {

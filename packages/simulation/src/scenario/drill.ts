@@ -1,3 +1,4 @@
+import type { Choices } from '../engine/seeded-random.js'
 import { DRILL_START_MS, OPERATIONS, type Operation, type PlannedCall } from './scenario.js'
 
 /** The operations whose breakers all nodes share. */
@@ -10,6 +11,11 @@ export const DRILL_SLOT_MS = 70_000
 
 /** Calls of one operation in a slot: the first one requests a permit of the fleet, the next ones are probes. */
 const RECOVERY_CALLS = 8
+
+/** When a node trips the breakers in its slot, when its first call follows, and when the trip must be known to all nodes. */
+const TRIP_MS = 1000
+const FIRST_CALL_MS = 18_000
+export const TRIP_KNOWN_MS = 14_000
 
 const plan = (
   node: number,
@@ -36,9 +42,9 @@ export function planDrill(nodes: number): PlannedCall[] {
   for (let node = 0; node < nodes; node++) {
     const startAt = DRILL_START_MS + node * DRILL_SLOT_MS
     for (const operation of SHARED_OPERATIONS) {
-      calls.push(plan(node, 'trip', operation, startAt + 1000))
+      calls.push(plan(node, 'trip', operation, startAt + TRIP_MS))
       for (let count = 0; count < RECOVERY_CALLS; count++)
-        calls.push(plan(node, 'run', operation, startAt + 18_000 + count * 4000))
+        calls.push(plan(node, 'run', operation, startAt + FIRST_CALL_MS + count * 4000))
     }
     calls.push(plan(node, 'enqueue', 'report', startAt + 55_000))
   }
@@ -49,3 +55,10 @@ export function planDrill(nodes: number): PlannedCall[] {
     }
   return calls
 }
+
+/**
+ * When the connections of a node to Redis break in its own slot: just after the trip, or just after the first call, so that a command
+ * or its reply is on its way. No other node helps to recover from it.
+ */
+export const planReset = (node: number, choices: Choices): number =>
+  DRILL_START_MS + node * DRILL_SLOT_MS + choices.pick([TRIP_MS, FIRST_CALL_MS]) + choices.between(0, 2)
