@@ -44,7 +44,7 @@ export interface SimulationResult {
 const SERVED_WITHIN_MS = 600_000
 
 /** How often a node checks the contract of its queue. */
-const CONTRACT_INTERVAL_MS = 10_000
+const CONTRACT_INTERVAL_MS = 20_000
 
 /** How often all of the state is checked. */
 const CHECK_INTERVAL_MS = 200_000

@@ -1,8 +1,14 @@
-import type { CallLimits } from '../invariants/call-model.js'
 import { OPERATIONS, type Operation } from '../scenario/scenario.js'
 
 /** How many probes a half-open breaker of the workload allows. */
 export const HALF_OPEN_MAX = 2
+
+/** The limits of a call, from its policy; undefined without a timeout. */
+export interface CallLimits {
+  readonly maxAttempts: number
+  readonly attemptTimeout: number | undefined
+  readonly totalTimeout: number | undefined
+}
 
 const LIMITS: CallLimits = { maxAttempts: 3, attemptTimeout: 5000, totalTimeout: 15_000 }
 

@@ -13,8 +13,8 @@ export interface ProcessWork {
   readonly activeCount: number
 }
 
-/** The largest number of elements in the collections of a class that is not named below, in a process without work. */
-const REST_ELEMENTS = 12
+/** The largest number of elements in the collections of a class that is not named below, besides those of calls. At rest it has none. */
+const OTHER_ELEMENTS = 12
 
 /** The largest number of elements that an active call or handler adds to the collections of a class. */
 const ELEMENTS_PER_ACTIVE_CALL = 16
@@ -22,8 +22,24 @@ const ELEMENTS_PER_ACTIVE_CALL = 16
 /** The largest number of elements that a call adds until the store has its records: a session, events and errors wait in an outbox. */
 const ELEMENTS_PER_CALL = 16
 
-/** Classes that have more elements at rest: parsed configuration, listeners, and metrics of the last hours. */
+/** Classes that have elements at rest: fixed parts, parsed configuration, listeners, and metrics of the last hours. */
 const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
+  RuntimeCall: 1,
+  // The subscription of the worker.
+  ReplayNotifications: 4,
+  _GuardExecutor: 2,
+  AbortSignal: 4,
+  DeadLetters: 4,
+  Housekeeping: 3,
+  CallLauncher: 3,
+  LatencySketches: 4,
+  FleetBreakers: 4,
+  BreakerRegistry: 4,
+  HandlerRegistry: 4,
+  Listeners: 8,
+  PostgresDatabase: 6,
+  Pool: 16,
+  EventBus: 16,
   DenseStore: 4096,
   LabelledValues: 120,
   TimeSeries: 80,
@@ -49,6 +65,11 @@ const OBJECTS_PER_CALL = 100
 /** The largest number of timers of a process without work, and how many an active call adds. */
 const REST_TIMERS = 60
 const TIMERS_PER_ACTIVE_CALL = 8
+
+const limitOf = (name: string, isAtRest: boolean): number => {
+  const rest = REST_ELEMENTS_BY_CLASS[name] ?? 0
+  return isAtRest ? rest : Math.max(rest, OTHER_ELEMENTS)
+}
 
 /** The store in files has an index of all entries, whose size depends on what is stored and not on the work of the process. */
 const partsOfIndexedStore = ({ store }: Holdfast): ReadonlySet<unknown> =>
@@ -110,7 +131,6 @@ export class MemoryModel {
     const objectLimit = REST_OBJECTS + OBJECTS_PER_ACTIVE_CALL * activeCount + OBJECTS_PER_CALL * waitingCount
     check('objects', objects, objectLimit)
     const added = ELEMENTS_PER_ACTIVE_CALL * activeCount + ELEMENTS_PER_CALL * waitingCount
-    for (const [name, count] of elements)
-      check(`elements in ${name}`, count, (REST_ELEMENTS_BY_CLASS[name] ?? REST_ELEMENTS) + added)
+    for (const [name, count] of elements) check(`elements in ${name}`, count, limitOf(name, isAtRest) + added)
   }
 }

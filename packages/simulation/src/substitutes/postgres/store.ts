@@ -60,8 +60,10 @@ export function createSimulatedPostgresStore(options: SimulatedStoreOptions): St
   async function call(method: string, args: readonly unknown[]): Promise<unknown> {
     const command = { id: `${node}:${commandCount++}`, method, args } as never
     if (isRead(method)) {
-      const [row] = await database.read((sql) => sql.all<{ value: unknown }>(EXECUTE, command))
-      return row?.value
+      const { rows } = await database.read((sql) =>
+        sql.finishInto({ rows: [] } as CommandRows, EXECUTE, command),
+      )
+      return rows[0]?.value
     }
     const { rows } = await database.write<CommandRows>(
       (sql) => sql.finishInto({ rows: [] } as CommandRows, EXECUTE, command),
