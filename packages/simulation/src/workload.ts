@@ -25,6 +25,7 @@ const LIMIT_MS: Record<PlannedCall['action'], number> = {
   complete: 180_000,
   trip: 180_000,
   reset: 180_000,
+  request: 120_000,
 }
 
 /** A call of an operation without a timeout takes as long as its attempts. */
@@ -160,6 +161,10 @@ export class Workload {
       runtime.deadLetters.handle(operation, (_payload, { dlqId }, { signal }) =>
         this.handle(process, operation, dlqId, signal),
       )
+    const own = ownOperation(process)
+    runtime.deadLetters.handle(own, (_payload, { dlqId }, { signal }) =>
+      this.handle(process, own, dlqId, signal),
+    )
     runtime.deadLetters.work({ concurrency: 2, interval: 10_000 }).catch((error: unknown) => {
       if (process.isAlive) this.parts.trace(process.name, `the worker ended: ${codeOf(error)}`)
     })
@@ -229,6 +234,13 @@ export class Workload {
       case 'complete': {
         const id = this.pickEntry(process, call.target)
         return id === undefined ? undefined : deadLetters.complete(id, by)
+      }
+      case 'request': {
+        // Only the worker of this node can replay the entry.
+        const payload = { number, text: `requested ${number}` }
+        const item = { operation: ownOperation(process), itemId: `item-${number}`, payload }
+        const { dlqId } = await deadLetters.enqueue({ ...item, error: new Error('down') })
+        return runtime.store.deadLetters.request(dlqId, new Date(process.clock.wall()))
       }
       case 'trip':
         this.parts.openings.onTripped(process, call.operation)
@@ -400,6 +412,9 @@ export class Workload {
     return ids[Math.floor(target * ids.length)]
   }
 }
+
+/** An operation whose entries only this node can replay. It has no policy of its own. */
+const ownOperation = ({ name }: Process): Operation => `only-${name.split('.')[0]}` as Operation
 
 /** The limits of the policy of an operation. */
 const limitsOf = (operation: Operation): CallLimits => POLICY_LIMITS[operation]

@@ -35,7 +35,7 @@ const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
   LatencySketches: 4,
   FleetBreakers: 4,
   BreakerRegistry: 4,
-  HandlerRegistry: 4,
+  HandlerRegistry: 5,
   Listeners: 8,
   PostgresDatabase: 6,
   Pool: 16,

@@ -47,6 +47,8 @@ export function planDrill(nodes: number): PlannedCall[] {
         calls.push(plan(node, 'run', operation, startAt + FIRST_CALL_MS + count * 4000))
     }
     calls.push(plan(node, 'enqueue', 'report', startAt + 55_000))
+    // The first node has no worker.
+    if (node > 0) calls.push(plan(node, 'request', 'report', startAt + 56_000))
   }
   const endAt = DRILL_START_MS + nodes * DRILL_SLOT_MS
   for (let node = 0; node < nodes; node++)

@@ -26,7 +26,7 @@ export interface PlannedAttempt {
 export interface PlannedCall {
   readonly at: number
   readonly node: number
-  readonly action: 'run' | 'enqueue' | 'replay' | 'replayBatch' | 'complete' | 'trip' | 'reset'
+  readonly action: 'run' | 'enqueue' | 'replay' | 'replayBatch' | 'complete' | 'trip' | 'reset' | 'request'
   readonly operation: Operation
   /** The attempts of a run, in order; the last one repeats. */
   readonly attempts: readonly PlannedAttempt[]
