@@ -56,7 +56,7 @@ describe('bounded memory', () => {
   it('is violated by the state of calls that have ended', () => {
     const { nodes, model } = createModel(createQueue(40), { startedCount: 4 })
     expect(() => model.checkState(nodes, true)).toThrow(
-      'memory: n1.1 has 40 elements in Queue with 0 active of 4 calls, at rest: expected at most 12',
+      'memory: n1.1 has 40 elements in Queue with 0 active of 4 calls, at rest: expected at most 0',
     )
   })
 
