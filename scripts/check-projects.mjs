@@ -16,6 +16,7 @@ const PACKAGES = [
   '@holdfast/runtime',
   '@holdfast/proxy',
   '@holdfast/compat',
+  '@holdfast/adapters',
   '@holdfast/nestjs',
   // The other packages of NestJS must be beside it, because it and they find the same copy of its classes.
   '@nestjs/platform-express',

@@ -1,12 +1,16 @@
 const { CircuitBreaker, guard, HoldfastError, sessionOf } = require('holdfast')
 const { createFetch } = require('holdfast/http')
+const { retry } = require('holdfast/retry')
+const { instrument } = require('holdfast/telemetry')
 const { resilience } = require('holdfast/undici')
+const { createGrpcInterceptor } = require('@holdfast/adapters/grpc')
 const { Holdfast } = require('@holdfast/runtime')
 const { startProxy } = require('@holdfast/proxy')
 
 test('the packages are loaded as CommonJS', () => {
   expect(require.resolve('holdfast')).toContain('/dist/cjs/')
-  for (const loaded of [createFetch, resilience, startProxy]) expect(typeof loaded).toBe('function')
+  for (const loaded of [createFetch, retry, instrument, resilience, createGrpcInterceptor, startProxy])
+    expect(typeof loaded).toBe('function')
 })
 
 test('a guard retries, and its error has a session', async () => {
