@@ -238,8 +238,9 @@ export class FleetProbes {
     const { breaker } = owner
     const args = [token, outcome, breaker.settings.successThreshold, ...currentOpenState(breaker)]
     owner.runAndApply(SETTLE_PROBE, args, (view) => {
-      // The lease has expired: the outcome does not count for the fleet, which is still probing.
-      const isStillProbing = view.gone && view.epoch === owner.epoch && owner.isFleetOpen
+      // Successes without Redis count for this node only, and an outcome after the end of its lease does not count at all: the node
+      // must not close while the fleet is still probing.
+      const isStillProbing = view.state !== 'closed' && view.epoch === owner.epoch && owner.isFleetOpen
       if (isStillProbing && breaker.currentState === 'closed') this.revertToOpen(view)
     })
   }

@@ -1,10 +1,8 @@
 import { CircuitBreaker } from 'holdfast'
 import { fakeClock } from 'holdfast/testing'
 import { expect, it } from 'vitest'
-import { FleetBreaker, type FleetBreakerParts } from '../../../fleet/src/fleet-breaker.js'
-import type { RedisScript } from '../../../fleet/src/lua/scripts.js'
-import type { RedisConnection } from '../../../fleet/src/redis-connection.js'
 import { createSimulatedRedis } from '../../src/substitutes/redis/server.js'
+import { createFleetNode } from '../fleet-node.js'
 
 // A node whose operation is called once per hour keeps a probe permit for two hours, because its next call is a probe then. All
 // other nodes waited for it: also if the node had been killed, and also if their own operations were called every minute.
@@ -15,30 +13,8 @@ const HOUR = 3_600_000
 async function createFleet() {
   const clock = fakeClock()
   const redis = createSimulatedRedis()
-  const createNode = (node: string) => {
-    const connection = {
-      isUp: true,
-      run: async ({ text }: RedisScript, keys: readonly string[], args: readonly (string | number)[]) => {
-        if (!connection.isUp) throw new Error('down')
-        return redis.execute(['EVAL', text, keys.length, ...keys, ...args], clock.wall()).reply
-      },
-    }
-    const ignore = () => {}
-    const parts: FleetBreakerParts = {
-      redis: connection as unknown as RedisConnection,
-      node,
-      liveNodes: () => 2,
-      countNodes: async () => 2,
-      onSynced: ignore,
-      onSettingsFound: async () => {},
-      onOpenSince: ignore,
-      onInvalidReply: (problem) => expect.unreachable(problem),
-    }
-    const breaker = new CircuitBreaker({ id: 'api', timeoutDuration: '30s', clock })
-    const link = new FleetBreaker(breaker, { share: 'state', quorum: 0.5, minimumCalls: 5 }, parts)
-    breaker.coordinator = link
-    return { breaker, link, connection }
-  }
+  const createNode = (node: string) =>
+    createFleetNode(node, new CircuitBreaker({ id: 'api', timeoutDuration: '30s', clock }), redis)
   const rare = createNode('rare')
   const other = createNode('other')
   rare.breaker.trip()
