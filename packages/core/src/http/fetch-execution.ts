@@ -1,4 +1,5 @@
 import type { AttemptContext, PooledAttempt } from '../attempt/attempt.js'
+import type { Classification } from '../classify/classification.js'
 import type { CallTimeouts } from '../execution/hooks.js'
 import type { TimeoutOptions } from '../guard/options.js'
 import type { CompiledRetryPolicy } from '../retry/options.js'
@@ -19,7 +20,7 @@ import {
   wasNotProcessed,
   wasNotSent,
 } from './idempotency.js'
-import type { FetchFunction, RequestPolicy } from './options.js'
+import type { FetchFunction, HttpRetryRules, RequestPolicy } from './options.js'
 import { followRedirects, hasOtherHeaders } from './redirects.js'
 import type { ReplayableRequest } from './replay-safe-pool.js'
 import type { RequestRunner } from './request-executor.js'
@@ -58,10 +59,9 @@ export class FetchExecution implements ReplayableRequest {
   private readonly init: RequestInit
   readonly body: FetchBody
   private readonly retry: CompiledRetryPolicy
-  private readonly retryStatusCodes: ReadonlySet<number> | undefined
-  private readonly notProcessedStatuses: ReadonlySet<number>
-  /** Whether it is safe if the request arrives more than once. */
-  private readonly isRepeatSafe: boolean
+  private readonly rules: HttpRetryRules
+  /** Whether the method or a key makes it safe if the request arrives more than once. */
+  private readonly isIdempotent: boolean
   /** Whether attempts send clones of a Request, because its body can be sent only once. */
   private readonly shouldCloneRequest: boolean
   /** The URL of the last attempt; undefined if a custom fetch or dispatcher connects, possibly to another host. */
@@ -91,8 +91,7 @@ export class FetchExecution implements ReplayableRequest {
     this.canAbortAttempts = runtime.executor.canAbortWith(timeouts)
     this.input = input
     this.retry = retry
-    this.retryStatusCodes = rules.retryStatusCodes
-    this.notProcessedStatuses = rules.notProcessedStatuses
+    this.rules = rules
     this.body = body
     this.init = init
     this.signal = (init.signal === undefined ? request?.signal : init.signal) ?? undefined
@@ -107,8 +106,8 @@ export class FetchExecution implements ReplayableRequest {
         hasIdempotencyKey = true
       }
     }
-    this.isRepeatSafe = hasIdempotencyKey || rules.retryNonIdempotent || isIdempotentMethod(method)
-    this.isHedgeable = this.isRepeatSafe && !isOneShot(body)
+    this.isIdempotent = hasIdempotencyKey || isIdempotentMethod(method)
+    this.isHedgeable = (this.isIdempotent || rules.retryNonIdempotent) && !isOneShot(body)
     const isSentOnce = retry.maxAttempts === 1 && runtime.executor.settings.hedge === undefined
     this.shouldCloneRequest = !isSentOnce && body == null && request !== undefined && request.body !== null
     this.method = method
@@ -126,12 +125,14 @@ export class FetchExecution implements ReplayableRequest {
     return this.ownContext
   }
 
-  mustNotRepeat(result: unknown): boolean {
-    const { isRepeatSafe, url, body, notProcessedStatuses } = this
+  mustNotRepeat(result: unknown, classification: Classification | undefined): boolean {
+    const { isIdempotent, url, body, runtime } = this
+    const rules = runtime.executor.policyFor?.(classification).rules ?? this.rules
     const redirectedUrl = url === undefined || !this.hidesRedirects ? undefined : parseUrl(url)
     const isAllowed =
-      isRepeatSafe ||
-      wasNotProcessed(result, notProcessedStatuses) ||
+      isIdempotent ||
+      rules.retryNonIdempotent ||
+      wasNotProcessed(result, rules.notProcessedStatuses) ||
       (!this.isRedirected && wasNotSent(result, redirectedUrl))
     return !(isAllowed && canSendBody(body))
   }
@@ -147,9 +148,10 @@ export class FetchExecution implements ReplayableRequest {
    * that of Bun has only the first URL. A request that can be repeated does not need to know.
    */
   private get mustSeeRedirects(): boolean {
-    const { isRepeatSafe, runtime, input, init } = this
+    const { isIdempotent, rules, runtime, input, init } = this
     return (
-      !isRepeatSafe &&
+      !isIdempotent &&
+      !(rules.retryNonIdempotent && runtime.executor.policyFor === undefined) &&
       runtime.fetch === undefined &&
       'Bun' in globalThis &&
       redirectOf(input, init) === 'follow'
@@ -228,14 +230,9 @@ export class FetchExecution implements ReplayableRequest {
     response: Response,
     attempt: AttemptContext | undefined,
   ): Promise<StatusError | undefined> {
-    const { runtime, retry, retryStatusCodes, context } = this
+    const { runtime, context } = this
     const { executor } = runtime
-    const { error, isFailure } = toStatusFailure(response, {
-      executor,
-      retry,
-      retryStatusCodes,
-      context,
-    })
+    const { error, isFailure, retry } = toStatusFailure(response, { executor, retry: this.retry, context })
     if (!runtime.throwOnStatus) runtime.returnedErrors.add(error)
     if (isFailure && hasErrorNames(retry))
       await addFailureCode(error, attempt, (signal) => peekText(response, executor.settings.clock, signal))

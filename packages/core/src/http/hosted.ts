@@ -1,4 +1,5 @@
 import type { PooledAttempt } from '../attempt/attempt.js'
+import type { Classification } from '../classify/classification.js'
 import type { Executed } from '../execution/call.js'
 import type { Fallback } from '../fallback/fallback.js'
 import type { ExecutorOptions, GuardExecutor } from '../guard/guard-executor.js'
@@ -7,7 +8,7 @@ import type { CompiledRetryPolicy, FetchRetryOptions } from '../retry/options.js
 import { attachSession } from '../session/session.js'
 import type { FetchInit } from './create-fetch.js'
 import { FetchExecution, hasTimeout } from './fetch-execution.js'
-import { type FetchFunction, mergeRequestPolicy, type RequestPolicy } from './options.js'
+import { type FetchFunction, type HttpRetryRules, mergeRequestPolicy, type RequestPolicy } from './options.js'
 import type { ReplayableRequest } from './replay-safe-pool.js'
 import {
   type RequestExecution,
@@ -24,6 +25,8 @@ export interface HostedOperation {
   readonly executorOptions: ExecutorOptions
   /** The policy of the first attempt. */
   readonly policy: RequestPolicy
+  /** The policy for a failure, before the options of the request. */
+  policyFor(classification: Classification | undefined): RequestPolicy
 }
 
 /** The call of one request, which the host runs. */
@@ -37,8 +40,11 @@ export interface HostedCall<T> {
   readonly retry: FetchRetryOptions | false | undefined
   readonly timeout: TimeoutOptions | false | undefined
   readonly fallback: Fallback | undefined
-  /** Adds the rules of HTTP to a policy: which statuses are retried, and which requests must not be sent again. */
-  toRequestPolicy(policy: CompiledRetryPolicy): CompiledRetryPolicy
+  /**
+   * Adds the rules of HTTP to a policy: which statuses are retried, and which requests must not be sent again. `rules` are those
+   * of the policy, before the options of the request.
+   */
+  toRequestPolicy(policy: CompiledRetryPolicy, rules: HttpRetryRules): CompiledRetryPolicy
 }
 
 /** The request of a fetch, as it is sent. */
@@ -73,7 +79,7 @@ export class HostedRunner implements RequestRunner {
   readonly canAbortAttempts = true
   private readonly run: RequestHost['run']
   private readonly executor: RequestExecutor
-  private readonly policy: RequestPolicy
+  private readonly operation: HostedOperation
   private readonly overrides: RequestOverrides
   /** Aborts a request that has no signal of its own. */
   private readonly controller: AbortController | undefined
@@ -81,14 +87,13 @@ export class HostedRunner implements RequestRunner {
   constructor(
     run: RequestHost['run'],
     operation: HostedOperation,
-    policy: RequestPolicy,
     overrides: RequestOverrides,
     controller?: AbortController,
   ) {
     this.run = run
     this.executor = executorFor(operation)
     this.settings = operation.settings
-    this.policy = policy
+    this.operation = operation
     this.overrides = overrides
     this.controller = controller
   }
@@ -101,20 +106,34 @@ export class HostedRunner implements RequestRunner {
     return this.executor.classify(error)
   }
 
+  policyFor(classification: Classification | undefined): RequestPolicy {
+    const policy = this.withOverrides(this.operation.policyFor(classification))
+    return { rules: policy.rules, retry: toRetryPolicy(policy) }
+  }
+
+  /** A policy with the retry options of the request. */
+  private withOverrides(policy: RequestPolicy): RequestPolicy {
+    const { retry } = this.overrides
+    return retry === undefined ? policy : mergeRequestPolicy(retry, policy)
+  }
+
   createExecution<T, M>(
     request: ReplayableRequest,
     send: (attempt: PooledAttempt<M>) => T | PromiseLike<T>,
     _: CompiledRetryPolicy,
     isHedgeable: boolean,
   ): RequestExecution<T> {
-    const { run, executor, policy, overrides, controller } = this
+    const { run, executor, overrides, controller } = this
     const call: HostedCall<T> = {
       ...overrides,
       guard: executor.executorFor(request, isHedgeable),
       fn: send as unknown as HostedCall<T>['fn'],
       context: request.context,
       signal: request.signal ?? controller?.signal,
-      toRequestPolicy: (retry) => withReplayRule(request, toRetryPolicy({ retry, rules: policy.rules })),
+      toRequestPolicy: (retry, policyRules) => {
+        const { rules } = this.withOverrides({ retry, rules: policyRules })
+        return withReplayRule(request, toRetryPolicy({ retry, rules }))
+      },
     }
     return { start: () => run(call), abort: (reason) => controller?.abort(reason) }
   }
@@ -152,7 +171,7 @@ export function createHostedFetch(
       attachSession(value, session, call.guard, false)
       return value
     }
-    const executor = new HostedRunner(runCall, operation, policy, overrides)
+    const executor = new HostedRunner(runCall, operation, overrides)
     const retry = toRetryPolicy(policy)
     // The policy for a later failure can allow more attempts, so the body of a Request is kept for them.
     const keptRetry = { ...retry, maxAttempts: Math.max(2, retry.maxAttempts) }

@@ -40,7 +40,7 @@ export interface FetchOptions extends Omit<GuardOptions, 'retry' | 'pool' | 'fal
 export type FetchFunction = (input: Parameters<typeof fetch>[0], init?: RequestInit) => Promise<Response>
 
 /** The HTTP part of {@link FetchRetryOptions}, with defaults. */
-interface HttpRetryRules {
+export interface HttpRetryRules {
   readonly retryStatusCodes: ReadonlySet<number> | undefined
   readonly retryNonIdempotent: boolean
   readonly idempotencyKey: boolean

@@ -1,3 +1,4 @@
+import type { Classification } from '../classify/classification.js'
 import type { HoldfastError } from '../errors.js'
 import type { MemberPool, Selection, SelectionOutcome } from '../pool/members/member-pool.js'
 import { StatusError } from './status-error.js'
@@ -8,8 +9,8 @@ export interface ReplayableRequest {
   readonly context: object
   /** Ends the request when aborted. */
   readonly signal: AbortSignal | undefined
-  /** Whether the request must not be sent again after this error or response. */
-  mustNotRepeat(result: unknown): boolean
+  /** Whether the request must not be sent again after this error or response, which is classified so. */
+  mustNotRepeat(result: unknown, classification: Classification | undefined): boolean
 }
 
 const requests = new WeakMap<object, ReplayableRequest>()
@@ -46,11 +47,11 @@ export class ReplaySafePool implements MemberPool {
   }
 
   recordOutcome(selection: Selection, outcome: SelectionOutcome, selections: readonly Selection[]): boolean {
-    const { result } = outcome
+    const { result, classification } = outcome
     const reported =
       result instanceof StatusError ? { ...outcome, hasThrown: false, result: result.response } : outcome
     const isMemberFault = this.pool.recordOutcome(selection, reported, selections)
-    return isMemberFault && this.requests.get(selections)?.mustNotRepeat(result) === false
+    return isMemberFault && this.requests.get(selections)?.mustNotRepeat(result, classification) === false
   }
 
   createUnavailableError(): HoldfastError {

@@ -1,4 +1,5 @@
 import { AttemptContext, type PooledAttempt } from '../attempt/attempt.js'
+import type { Classification } from '../classify/classification.js'
 import { byHttpStatus } from '../classify/http.js'
 import type { Executed } from '../execution/call.js'
 import { executeDirectly } from '../execution/direct-call.js'
@@ -9,6 +10,7 @@ import { type ExecutorOptions, GuardExecutor } from '../guard/guard-executor.js'
 import type { GuardSettings } from '../guard/options.js'
 import type { CompiledRetryPolicy } from '../retry/options.js'
 import { isExhaustedResponse } from './exhausted-response.js'
+import type { RequestPolicy } from './options.js'
 import { type ReplayableRequest, ReplaySafePool, registerRequest } from './replay-safe-pool.js'
 import { parseTunnelStatus } from './tunnel.js'
 
@@ -26,6 +28,10 @@ export interface RequestRunner {
   /** The same for a request with these timeouts. */
   canAbortWith(timeouts: CallTimeouts | undefined): boolean
   classify(error: unknown): ReturnType<GuardExecutor['classify']>
+  /**
+   * The policy for a failure, converted by `toRetryPolicy`. It is absent where the policy of the request applies to all of them.
+   */
+  policyFor?(classification: Classification | undefined): RequestPolicy
   createExecution<T, M>(
     request: ReplayableRequest,
     send: (attempt: PooledAttempt<M>) => T | PromiseLike<T>,
@@ -41,7 +47,7 @@ export function withReplayRule(request: ReplayableRequest, retry: CompiledRetryP
   return {
     ...retry,
     matchesAbortOn: (result, classification) =>
-      request.mustNotRepeat(result) || matchesAbortOn?.(result, classification) === true,
+      request.mustNotRepeat(result, classification) || matchesAbortOn?.(result, classification) === true,
     reportsExhaustion: isExhaustedResponse,
   }
 }

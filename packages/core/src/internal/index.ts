@@ -65,6 +65,7 @@ export {
   isSafeMethod,
   wasNotSent,
 } from '../http/idempotency.js'
+export type { HttpRetryRules } from '../http/options.js'
 export {
   isRetryableStatus,
   RETRYABLE_CLIENT_STATUSES,

@@ -1,4 +1,5 @@
 import type { AttemptContext, PooledAttempt } from '../attempt/attempt.js'
+import type { Classification } from '../classify/classification.js'
 import { targetOf } from '../http/check-target.js'
 import { createFetchContext, type FetchContext } from '../http/context.js'
 import { addFailureCode, hasErrorNames } from '../http/failure-code.js'
@@ -41,7 +42,8 @@ export class DispatchedRequest implements ReplayableRequest {
   private readonly dispatch: Dispatch
   private readonly options: DispatchOptions
   private readonly body: RequestBody
-  private readonly isRepeatSafe: boolean
+  /** Whether the method or a key makes it safe if the request arrives more than once. */
+  private readonly isIdempotent: boolean
   private readonly forwarder: ResponseForwarder
   /** The context that inner interceptors add to; the handler receives the object at the start. */
   private readonly handlerContext: object = {}
@@ -75,7 +77,7 @@ export class DispatchedRequest implements ReplayableRequest {
     this.dispatch = dispatch
     this.body = new RequestBody(options.body, headers)
     this.options = { ...options, headers, body: this.body.content }
-    this.isRepeatSafe = hasIdempotencyKey || rules.retryNonIdempotent || isIdempotentMethod(method)
+    this.isIdempotent = hasIdempotencyKey || isIdempotentMethod(method)
     this.method = method
     this.forwarder = new ResponseForwarder(handler, (reason) => this.abort(reason))
   }
@@ -89,18 +91,18 @@ export class DispatchedRequest implements ReplayableRequest {
 
   /** Starts the request. Returns whether the next request can be dispatched at once. */
   start(): boolean {
-    const { interceptor, forwarder, isRepeatSafe, body } = this
+    const { interceptor, forwarder, isIdempotent, body } = this
     forwarder.start(this.handlerContext)
     if (forwarder.aborted) {
       forwarder.onError(forwarder.reason as Error)
       return true
     }
-    const { executor, retry } = interceptor
+    const { executor, retry, policy } = interceptor
     this.execution = executor.createExecution<AttemptResponse, FetchTarget>(
       this,
       this.send,
       retry,
-      isRepeatSafe && !body.isOneShot,
+      (isIdempotent || policy.rules.retryNonIdempotent) && !body.isOneShot,
     )
     this.execution.start().then(
       (response) => this.finish(response),
@@ -109,23 +111,27 @@ export class DispatchedRequest implements ReplayableRequest {
     return this.canDispatchMore
   }
 
-  mustNotRepeat(result: unknown): boolean {
+  mustNotRepeat(result: unknown, classification: Classification | undefined): boolean {
+    const { executor, policy } = this.interceptor
     const url = this.isDirect ? parseUrl(this.options.origin ?? '') : undefined
-    const { notProcessedStatuses } = this.interceptor.policy.rules
+    const { rules } = executor.policyFor?.(classification) ?? policy
     const isAllowed =
-      this.isRepeatSafe || wasNotProcessed(result, notProcessedStatuses) || wasNotSent(result, url)
+      this.isIdempotent ||
+      rules.retryNonIdempotent ||
+      wasNotProcessed(result, rules.notProcessedStatuses) ||
+      wasNotSent(result, url)
     return !(isAllowed && this.body.canSend())
   }
 
   private readonly send = async (attempt: PooledAttempt<FetchTarget>): Promise<AttemptResponse> => {
-    const { executor, retry, policy } = this.interceptor
+    const { executor, retry: initialRetry } = this.interceptor
     const { pendingAttempt } = this
     this.pendingAttempt = undefined
     const context = attempt as PooledAttempt as AttemptContext
     if (pendingAttempt !== undefined) await pendingAttempt.discard(executor.settings.clock)
     if (context.aborted) throw attempt.signal.reason
     const dispatchAttempt = new DispatchAttempt(
-      (status) => status >= 400 || retry.retryIf !== undefined,
+      (status) => status >= 400 || initialRetry.retryIf !== undefined,
       (context) => Object.assign(this.handlerContext, context),
     )
     if (executor.canAbortAttempts) abortOnSignal(attempt.signal, dispatchAttempt)
@@ -136,11 +142,9 @@ export class DispatchedRequest implements ReplayableRequest {
       if (executor.canAbortAttempts && attempt.signal.aborted) throw attempt.signal.reason
       this.holdResponse(dispatchAttempt)
       if (response.status < 400) return response
-      const retryStatusCodes = policy.rules.retryStatusCodes
-      const { error, isFailure } = toStatusFailure(response, {
+      const { error, isFailure, retry } = toStatusFailure(response, {
         executor,
-        retry,
-        retryStatusCodes,
+        retry: initialRetry,
         context: this.context,
       })
       if (isFailure && hasErrorNames(retry))

@@ -104,7 +104,7 @@ export function createHostedInterceptor(
     const policy =
       retryOptions === undefined ? operation.policy : mergeRequestPolicy(retryOptions, operation.policy)
     const run: RequestHost['run'] = (call) => host.run(call)
-    const executor = new HostedRunner(run, operation, policy, overrides, new AbortController())
+    const executor = new HostedRunner(run, operation, overrides, new AbortController())
     return { executor, policy, retry: toRetryPolicy(policy) }
   }) as ResilienceInterceptor
 }

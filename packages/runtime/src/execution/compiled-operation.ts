@@ -1,5 +1,5 @@
 import type { RetryPolicy } from '@holdfast/records'
-import type { CircuitBreaker } from 'holdfast'
+import type { CircuitBreaker, Classification } from 'holdfast'
 import type { EffectivePolicy, ExecutorOptions, Fallback, GuardExecutor } from 'holdfast/internal'
 import type { OperationMetrics } from '../observation/observed-call.js'
 import type { SharedLimits } from './policy-limits.js'
@@ -48,3 +48,9 @@ export interface CompiledOperation {
   /** The fallback of a guard with its own options. The fallback of a call takes precedence. */
   readonly fallback?: Fallback | undefined
 }
+
+/** The policy that decides about a failure. */
+export const policyForKind = (
+  { policyByKind, defaultPolicy }: CompiledOperation,
+  classification: Classification | undefined,
+): CompiledPolicy => policyByKind.get(classification?.kind ?? 'unknown') ?? defaultPolicy

@@ -28,7 +28,7 @@ import type {
 import { type DeadLetterSource, requestOf } from '../request-call.js'
 import { OperationAdmission } from './admission.js'
 import { type CallOverrides, overridesFor } from './call-overrides.js'
-import type { CompiledOperation, CompiledPolicy } from './compiled-operation.js'
+import { type CompiledOperation, type CompiledPolicy, policyForKind } from './compiled-operation.js'
 import { FallbackRun, hasFallbackAfter } from './fallback-run.js'
 import { RequestPolicies } from './request-policies.js'
 
@@ -154,9 +154,7 @@ export class RuntimeCall implements ExecutionHooks, ObservedCall {
   }
 
   policyFor(classification: Classification | undefined): EffectivePolicy | undefined {
-    const { policyByKind, defaultPolicy } = this.operation
-    const policy = policyByKind.get(classification?.kind ?? 'unknown') ?? defaultPolicy
-    this.current = this.effective(policy)
+    this.current = this.effective(policyForKind(this.operation, classification))
     return this.current
   }
 

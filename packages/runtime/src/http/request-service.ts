@@ -18,7 +18,12 @@ import { createHostedInterceptor, type ResilienceInterceptor } from 'holdfast/un
 import type { CallOptions, Run } from '../api-types.js'
 import { mergeFields } from '../call-options.js'
 import type { ReplayFunction } from '../dead-letters/handlers.js'
-import type { CompiledOperation } from '../execution/compiled-operation.js'
+import {
+  type CompiledOperation,
+  type CompiledPolicy,
+  policyForKind,
+} from '../execution/compiled-operation.js'
+import { httpRulesOf } from '../execution/request-policies.js'
 import { type DeadLetterSource, withRequest } from '../request-call.js'
 import { withSession } from '../session-call.js'
 import {
@@ -117,15 +122,13 @@ export class RequestService {
     const existing = this.hostedOperations.get(operation)
     if (existing !== undefined) return existing
     const { guard, executorOptions, initialPolicy } = operation
-    const { retryStatusCodes, retryNonIdempotent } = initialPolicy.record
-    const rules = {
-      retryStatusCodes: retryStatusCodes ? new Set(retryStatusCodes) : undefined,
-      retryNonIdempotent,
-      idempotencyKey: false,
-      notProcessedStatuses: new Set<number>(),
+    const toRequestPolicy = (policy: CompiledPolicy) => ({ retry: policy.policy, rules: httpRulesOf(policy) })
+    const hosted: HostedOperation = {
+      settings: guard.settings,
+      executorOptions,
+      policy: toRequestPolicy(initialPolicy),
+      policyFor: (classification) => toRequestPolicy(policyForKind(operation, classification)),
     }
-    const policy = { retry: initialPolicy.policy, rules }
-    const hosted: HostedOperation = { settings: guard.settings, executorOptions, policy }
     this.hostedOperations.set(operation, hosted)
     return hosted
   }
