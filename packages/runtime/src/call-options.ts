@@ -53,18 +53,22 @@ const EMPTY_MEANS_ABSENT: ReadonlySet<string> = new Set(['correlationId', 'itemI
 export const isAbsent = (name: string, value: unknown): boolean =>
   value === undefined || (value === '' && EMPTY_MEANS_ABSENT.has(name))
 
+/** The fields of `retry` and `timeout` that mean the same as `false`. */
+const DISABLED = { retry: { maxAttempts: 1 }, timeout: { attempt: Infinity, total: Infinity } }
+
 /**
  * Merges `retry` or `timeout` of a call over that of a guard or fetch, field by field: an undefined field keeps its default, and
  * `false` replaces all of them. A value that is not an object is returned unchanged, because it is rejected later.
  */
 export function mergeFields<T extends object>(
+  name: keyof typeof DISABLED,
   defaults: T | false | undefined,
   options: T | false | undefined,
 ): T | false | undefined {
   if (options === undefined) return defaults
-  if (!defaults || Object(options) !== options) return options
+  if (defaults === undefined || Object(options) !== options) return options
   const given = Object.entries(options).filter(([, value]) => value !== undefined)
-  return { ...defaults, ...Object.fromEntries(given) }
+  return { ...(defaults === false ? (DISABLED[name] as T) : defaults), ...Object.fromEntries(given) }
 }
 
 /** Checks the options of a call and removes absent ones. @throws INVALID_OPTIONS */

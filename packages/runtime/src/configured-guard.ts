@@ -64,8 +64,8 @@ export class ConfiguredGuard implements Guard {
     return {
       ...defaults,
       ...Object.fromEntries(overrides),
-      retry: mergeFields(defaults.retry, options.retry),
-      timeout: mergeFields(defaults.timeout, options.timeout),
+      retry: mergeFields('retry', defaults.retry, options.retry),
+      timeout: mergeFields('timeout', defaults.timeout, options.timeout),
     }
   }
 

@@ -101,7 +101,7 @@ export class RequestService {
         context: context as Record<string, unknown>,
         signal,
         retry: retry as CallOptions['retry'],
-        timeout: mergeFields(options.timeout, timeout),
+        timeout: mergeFields('timeout', options.timeout, timeout),
         fallback,
       }
       return withRequest(callOptions, { guard, toRequestPolicy, deadLetter })
@@ -168,5 +168,5 @@ const callOptionsOf = ({ service, pool, policy, timeout, name }: RequestOptions)
 function withDefaults(init: FetchInit = {}, { context, retry }: RuntimeFetchOptions): FetchInit {
   if (context === undefined && retry === undefined) return init
   const merged = { ...init, context: { ...context, ...init.context } }
-  return retry === undefined ? merged : { ...merged, retry: mergeFields(retry, init.retry) }
+  return retry === undefined ? merged : { ...merged, retry: mergeFields('retry', retry, init.retry) }
 }
