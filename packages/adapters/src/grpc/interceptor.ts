@@ -1,4 +1,4 @@
-import { type GuardSettings, systemClock } from 'holdfast/internal'
+import { type GuardSettings, parseDuration, systemClock } from 'holdfast/internal'
 import type { AdapterCallOptions, CallGuard } from '../guard.js'
 import { StreamCall } from './stream.js'
 import type { GrpcCall, GrpcCallOptions, GrpcLibrary, GrpcMetadata } from './types.js'
@@ -45,12 +45,17 @@ export function createGrpcInterceptor<C>(
     const { path, requestStream, responseStream } = options.method_definition
     const deadline = Number(options.deadline ?? Number.POSITIVE_INFINITY)
     const remaining = Math.max(1, deadline - systemClock.wall())
+    const ownOptions = callOptions?.(path)
     const parts: GuardedCallParts = {
       guard,
       nextCall: () => nextCall(options as never) as GrpcCall,
       createMetadata,
       deadline,
-      callOptions: { context: { path }, ...totalTimeout(guard, remaining), ...callOptions?.(path) },
+      callOptions: {
+        context: { path },
+        ...ownOptions,
+        timeout: timeoutWithin(remaining, guard, ownOptions?.timeout),
+      },
     }
     const call = requestStream || responseStream ? new StreamCall(parts) : new UnaryCall(parts)
     return new grpc.InterceptingCall(call as never)
@@ -58,10 +63,18 @@ export function createGrpcInterceptor<C>(
 }
 
 /**
- * The total timeout of a call with a deadline, so that the guard starts no delay that would pass it. It replaces the timeout of
- * the guard, so it is used only where that is known; a guard of the runtime has one in its policy.
+ * The timeouts of a call whose total timeout ends with its deadline at the latest, so that the guard starts no delay that would pass
+ * it. The total timeout of a guard of the runtime is that of its policy and not known here, so it is not replaced.
  */
-function totalTimeout(guard: CallGuard, remaining: number): AdapterCallOptions | undefined {
+function timeoutWithin(
+  remaining: number,
+  guard: CallGuard,
+  timeout: AdapterCallOptions['timeout'],
+): AdapterCallOptions['timeout'] {
   const { settings } = guard as { settings?: Pick<GuardSettings, 'totalTimeout'> }
-  return settings && { timeout: { total: Math.min(settings.totalTimeout, remaining) } }
+  const ownTimeout = timeout === false ? { attempt: Infinity, total: Infinity } : timeout
+  const total = ownTimeout?.total ?? settings?.totalTimeout
+  // A total timeout that is not valid is rejected by the guard.
+  const isLater = total !== undefined && parseDuration(total) > remaining
+  return isLater ? { ...ownTimeout, total: remaining } : timeout
 }
