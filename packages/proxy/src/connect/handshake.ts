@@ -9,7 +9,7 @@ export interface TunnelTarget {
   readonly port: number
 }
 
-/** The maximum size of the head of a response to CONNECT. */
+/** The maximum size of the head of a response to CONNECT, with the empty line at its end. */
 const MAX_HEAD_BYTES = 16_384
 
 /** The maximum number of 1xx responses before the final response. */
@@ -86,14 +86,17 @@ function readHead(socket: Socket, sender: string): Promise<string[]> {
     const onData = (chunk: Buffer): void => {
       read = read.length === 0 ? chunk : Buffer.concat([read, chunk])
       const headEnd = findHeadEnd(read)
-      if (headEnd !== undefined)
+      // A head can arrive in one chunk, so its end is compared with the limit too, and not only the bytes without an end.
+      if ((headEnd?.next ?? read.length) > MAX_HEAD_BYTES)
+        fail(new ProxyConnectionError(`${sender} sent a response head of more than ${MAX_HEAD_BYTES} bytes`))
+      else if (headEnd !== undefined)
         settle(() => {
           socket.pause()
           const rest = read.subarray(headEnd.next)
           if (rest.length > 0) socket.unshift(rest)
           resolve(read.toString('latin1', 0, headEnd.end).split(/\r?\n/).slice(0, -1))
         })
-      else if (read.length > MAX_HEAD_BYTES || !'HTTP/1.'.startsWith(read.toString('latin1', 0, 7)))
+      else if (!'HTTP/1.'.startsWith(read.toString('latin1', 0, 7)))
         fail(new ProxyConnectionError(`${sender} sent a response that is not HTTP`))
     }
     socket.on('data', onData).on('end', onEnd).on('error', onError).on('close', onEnd).resume()
