@@ -1,3 +1,5 @@
+import { isInstanceOfAnyCopy } from 'holdfast/internal'
+
 /** The options of a {@link ProxyConnectionError}. */
 export interface ProxyConnectionErrorOptions {
   /** The status with which the proxy rejected a tunnel, if it tells whether or when to retry. */
@@ -6,6 +8,16 @@ export interface ProxyConnectionErrorOptions {
   headers?: Record<string, string> | undefined
   /** The cause. It never contains credentials. */
   cause?: unknown
+}
+
+/**
+ * Makes `instanceof` true for errors of another copy of the package, such as its CommonJS form. It is a class of its own, because V8
+ * creates instances of a class slowly if that class itself has such a member.
+ */
+class CrossCopyConnectionError extends Error {
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isInstanceOfAnyCopy(this, 'connectionErrorVersion', value)
+  }
 }
 
 /**
@@ -22,7 +34,7 @@ export interface ProxyConnectionErrorOptions {
  * classify(new ProxyConnectionError('p1:8080 answered 503', { status: 503 })).kind // => 'server_error'
  * ```
  */
-export class ProxyConnectionError extends Error {
+export class ProxyConnectionError extends CrossCopyConnectionError {
   /** The status with which the proxy rejected the tunnel, if there is one. */
   declare readonly status?: number
   /** The headers of that response. */
@@ -32,6 +44,11 @@ export class ProxyConnectionError extends Error {
     super(message, cause === undefined ? undefined : { cause })
     if (status !== undefined) this.status = status
     if (headers !== undefined) this.headers = headers
+  }
+
+  /** @internal The version of the fields, which can be that of another copy of this package. */
+  get connectionErrorVersion(): number {
+    return 1
   }
 }
 

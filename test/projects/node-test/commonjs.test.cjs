@@ -35,6 +35,27 @@ test('a runtime of one form runs a guard of the other', async () => {
   await hf.close()
 })
 
+test('objects of one form are instances of the classes of the other', async () => {
+  const { BrokenCircuitError } = require('@holdfast/compat/cockatiel')
+  const { AbortError } = require('@holdfast/compat/p-retry')
+  const { ProxyConnectionError } = require('@holdfast/proxy')
+  const hf = await Holdfast.open({ config: { version: '1.2.0', store: 'memory' } })
+  assert.ok(hf instanceof (await import('@holdfast/runtime')).Holdfast)
+  await hf.close()
+  const cockatiel = await import('@holdfast/compat/cockatiel')
+  assert.ok(new BrokenCircuitError() instanceof cockatiel.BrokenCircuitError)
+  const proxy = await import('@holdfast/proxy')
+  assert.ok(new ProxyConnectionError('down') instanceof proxy.ProxyConnectionError)
+  let attempts = 0
+  const { default: pRetry } = await import('@holdfast/compat/p-retry')
+  const call = pRetry(() => Promise.reject(new AbortError(`attempt ${++attempts}`)), {
+    retries: 2,
+    minTimeout: 1,
+  })
+  await assert.rejects(call, /attempt 1/)
+  assert.equal(attempts, 1)
+})
+
 test('require returns the class of opossum itself, which has its name', async () => {
   assert.equal(Circuit.name, 'CircuitBreaker')
   assert.equal(Circuit.default, Circuit)

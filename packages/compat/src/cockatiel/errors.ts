@@ -1,8 +1,25 @@
+import { isInstanceOfAnyCopy } from 'holdfast/internal'
+
 const CIRCUIT_IS_OPEN = 'Execution prevented because the circuit breaker is open'
 
+/**
+ * Makes `instanceof` true for errors of another copy of the package, such as its CommonJS form. It is a class of its own, because V8
+ * creates instances of a class slowly if that class itself has such a member.
+ */
+class CrossCopyError extends Error {
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isInstanceOfAnyCopy(this, 'cockatielError', value)
+  }
+}
+
 /** A circuit breaker rejected the call because it is open. */
-export class BrokenCircuitError extends Error {
+export class BrokenCircuitError extends CrossCopyError {
   readonly isBrokenCircuitError = true
+
+  /** @internal */
+  get cockatielError(): string {
+    return 'BrokenCircuitError'
+  }
 
   constructor(message = CIRCUIT_IS_OPEN) {
     super(message)
@@ -11,7 +28,16 @@ export class BrokenCircuitError extends Error {
 
 /** A circuit breaker rejected the call because `isolate` holds it open. */
 export class IsolatedCircuitError extends BrokenCircuitError {
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isInstanceOfAnyCopy(this, 'isolatedCircuitError', value)
+  }
+
   readonly isIsolatedCircuitError = true
+
+  /** @internal */
+  get isolatedCircuitError(): boolean {
+    return true
+  }
 
   constructor() {
     super(CIRCUIT_IS_OPEN)
@@ -19,8 +45,13 @@ export class IsolatedCircuitError extends BrokenCircuitError {
 }
 
 /** The `lastFailure` of a circuit breaker that was restored while open. */
-export class HydratingCircuitError extends Error {
+export class HydratingCircuitError extends CrossCopyError {
   readonly isHydratingCircuitError = true
+
+  /** @internal */
+  get cockatielError(): string {
+    return 'HydratingCircuitError'
+  }
 
   constructor(message = CIRCUIT_IS_OPEN) {
     super(message)
@@ -28,8 +59,13 @@ export class HydratingCircuitError extends Error {
 }
 
 /** A bulkhead rejected the call because its slots and its queue are full. */
-export class BulkheadRejectedError extends Error {
+export class BulkheadRejectedError extends CrossCopyError {
   readonly isBulkheadRejectedError = true
+
+  /** @internal */
+  get cockatielError(): string {
+    return 'BulkheadRejectedError'
+  }
 
   constructor(executionSlots: number, queueSlots: number) {
     super(`Bulkhead capacity exceeded (0/${executionSlots} execution slots, 0/${queueSlots} available)`)
@@ -37,8 +73,13 @@ export class BulkheadRejectedError extends Error {
 }
 
 /** A call timed out, or its signal was aborted before it started. */
-export class TaskCancelledError extends Error {
+export class TaskCancelledError extends CrossCopyError {
   readonly isTaskCancelledError = true
+
+  /** @internal */
+  get cockatielError(): string {
+    return 'TaskCancelledError'
+  }
 
   constructor(message = 'Operation cancelled') {
     super(message)

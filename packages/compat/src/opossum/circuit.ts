@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { guard } from 'holdfast'
+import { isInstanceOfAnyCopy } from 'holdfast/internal'
 import { ManualBreaker } from '../manual-breaker.js'
 import { clearTimer, startInterval, startTimer, wallTime } from '../platform.js'
 import type { CacheTransport } from './cache.js'
@@ -44,6 +45,16 @@ export class CircuitBreaker<TI extends unknown[] = unknown[], TR = unknown> exte
   private lastTimerAt = wallTime()
   private resetTimer: unknown
   private warmUpTimer: unknown
+
+  /** Makes `instanceof` true for circuits of another copy of the package, such as its CommonJS form. */
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return isInstanceOfAnyCopy(this, 'circuitVersion', value)
+  }
+
+  /** @internal The version of the members, which can be that of another copy of this package. */
+  get circuitVersion(): number {
+    return 1
+  }
 
   /** Whether a circuit created the error; false for the errors of actions. */
   static isOurError(error: Error): boolean {

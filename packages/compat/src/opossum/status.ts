@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events'
+import { isInstanceOfAnyCopy } from 'holdfast/internal'
 import { clearIntervalTimer, startInterval } from '../platform.js'
 
 /** The counts of one part of the statistical window. */
@@ -83,6 +84,16 @@ const createBucket = (): Bucket => ({
  * which counts failures only.
  */
 export class Status extends EventEmitter {
+  /** Makes `instanceof` true for statistics of another copy of the package, such as its CommonJS form. */
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return isInstanceOfAnyCopy(this, 'statusVersion', value)
+  }
+
+  /** @internal The version of the members, which can be that of another copy of this package. */
+  get statusVersion(): number {
+    return 1
+  }
+
   rollingPercentilesEnabled: boolean
   enableSnapshots: boolean
   rotateBucketController: EventEmitter | undefined

@@ -110,4 +110,5 @@ export {
 } from '../retry/options.js'
 export { type RejectionReason, rejectionReason } from '../retry/stop-reason.js'
 export { sessionSequence } from '../session/session.js'
+export { isInstanceOfAnyCopy } from '../shared-registry.js'
 export { editDistance, suggest } from '../suggest.js'

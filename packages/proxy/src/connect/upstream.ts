@@ -4,6 +4,7 @@ import type { Duration } from 'holdfast'
 import {
   createOptionsError,
   createProblem,
+  isInstanceOfAnyCopy,
   type OptionProblem,
   parseOptions,
   timerDuration,
@@ -40,6 +41,16 @@ const DEFAULT_PORTS: Readonly<Record<ProxyProtocol, number>> = { 'http:': 80, 'h
  * ```
  */
 export class ProxyUpstream {
+  /** Makes `instanceof` true for proxies of another copy of the package, such as its CommonJS form. */
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return isInstanceOfAnyCopy(this, 'upstreamVersion', value)
+  }
+
+  /** @internal The version of the members, which can be that of another copy of this package. */
+  get upstreamVersion(): number {
+    return 1
+  }
+
   /** The protocol of the proxy. */
   readonly protocol: ProxyProtocol
   /** The name or address, without brackets. */

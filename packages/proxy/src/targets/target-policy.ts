@@ -1,7 +1,7 @@
 import { lookup as lookupDns } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import type { Clock } from 'holdfast'
-import { systemClock } from 'holdfast/internal'
+import { isInstanceOfAnyCopy, systemClock } from 'holdfast/internal'
 import { isLocalName, isPrivateAddress } from './address.js'
 
 /** An address of a resolver. */
@@ -26,7 +26,17 @@ export const resolveBySystem: Resolve = (name) =>
   )
 
 /** The target is private and not allowed. It is a TypeError, so that it is classified as a programming error and not retried. */
-export class PrivateTargetError extends TypeError {}
+export class PrivateTargetError extends TypeError {
+  /** Makes `instanceof` true for errors of another copy of the package, such as its CommonJS form. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isInstanceOfAnyCopy(this, 'privateTargetErrorVersion', value)
+  }
+
+  /** @internal The version of the members, which can be that of another copy of this package. */
+  get privateTargetErrorVersion(): number {
+    return 1
+  }
+}
 
 interface CachedLookup {
   readonly expiresAt: number
@@ -73,6 +83,16 @@ function hostSpellings(host: string): readonly string[] {
  * ```
  */
 export class TargetPolicy {
+  /** Makes `instanceof` true for policies of another copy of the package, such as its CommonJS form. */
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return isInstanceOfAnyCopy(this, 'targetPolicyVersion', value)
+  }
+
+  /** @internal The version of the members, which can be that of another copy of this package. */
+  get targetPolicyVersion(): number {
+    return 1
+  }
+
   private readonly allowPrivate: boolean
   private readonly resolve: Resolve
   private readonly clock: Clock

@@ -16,6 +16,7 @@ import {
   formatInstance,
   INSPECT,
   type Inspect,
+  isInstanceOfAnyCopy,
   runOutsideContext,
   systemClock,
   systemRandom,
@@ -120,6 +121,16 @@ export class Holdfast {
   static async open(input: string | OpenOptions = {}): Promise<Holdfast> {
     // A runtime serves all calls, even if one of them opens it, so it does not keep that call's async context.
     return runOutsideContext(() => openRuntime(input))
+  }
+
+  /** Makes `instanceof` true for runtimes of another copy of the package, such as its CommonJS form. */
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return isInstanceOfAnyCopy(this, 'runtimeVersion', value)
+  }
+
+  /** @internal The version of the members, which can be that of another copy of this package. */
+  get runtimeVersion(): number {
+    return 1
   }
 
   /** @internal */
