@@ -47,7 +47,7 @@ export class CircuitBreaker<TI extends unknown[] = unknown[], TR = unknown> exte
   private warmUpTimer: unknown
 
   /** Makes `instanceof` true for circuits of another copy of the package, such as its CommonJS form. */
-  static [Symbol.hasInstance](value: unknown): boolean {
+  static override [Symbol.hasInstance](value: unknown): boolean {
     return isInstanceOfAnyCopy(this, 'circuitVersion', value)
   }
 

@@ -85,7 +85,7 @@ const createBucket = (): Bucket => ({
  */
 export class Status extends EventEmitter {
   /** Makes `instanceof` true for statistics of another copy of the package, such as its CommonJS form. */
-  static [Symbol.hasInstance](value: unknown): boolean {
+  static override [Symbol.hasInstance](value: unknown): boolean {
     return isInstanceOfAnyCopy(this, 'statusVersion', value)
   }
 
