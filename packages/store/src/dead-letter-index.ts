@@ -131,6 +131,7 @@ export class DeadLetterIndex<S extends IndexEntry> {
       if (!wanted.has(effectiveStatus(indexed, now))) continue
       if (query.itemId !== undefined && indexed.itemId !== query.itemId) continue
       if (operations !== undefined && !operations.has(indexed.operation)) continue
+      if (query.requested === true && !indexed.isRequested) continue
       yield indexed
     }
   }
@@ -142,7 +143,7 @@ export class DeadLetterIndex<S extends IndexEntry> {
     isNewestFirst: boolean,
     start: SortPosition,
   ): Generator<S, undefined> {
-    if (ids !== undefined) return this.entriesById(ids)
+    if (ids !== undefined) return this.entriesById(ids, isNewestFirst)
     const statusLists =
       operations === undefined
         ? [this.allEntries]
@@ -160,9 +161,10 @@ export class DeadLetterIndex<S extends IndexEntry> {
     return walks.length === 1 ? (walks[0] as Generator<S, undefined>) : mergeWalks(walks, isNewestFirst)
   }
 
-  private *entriesById(ids: readonly string[]): Generator<S, undefined> {
+  private *entriesById(ids: readonly string[], isNewestFirst: boolean): Generator<S, undefined> {
     const matches = [...new Set(ids)].flatMap((id) => this.byId.get(id) ?? [])
-    yield* matches.sort((a, b) => a.at - b.at || a.order - b.order)
+    const sorted = matches.sort((a, b) => a.at - b.at || a.order - b.order)
+    yield* isNewestFirst ? sorted.reverse() : sorted
     return undefined
   }
 

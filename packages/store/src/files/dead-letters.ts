@@ -168,9 +168,9 @@ export class FilesDeadLetters implements DeadLetterStore {
 
   purge(filter: Parameters<DeadLetterStore['purge']>[0], now: Date): Promise<number> {
     return this.enqueue(async (transaction) => {
-      const limit = filter.limit ?? Number.POSITIVE_INFINITY
+      const { limit = Number.POSITIVE_INFINITY, order } = filter
       const purged: FileEntry[] = []
-      for (const indexed of this.entries.index.select(toQuery(filter), now.getTime(), false)) {
+      for (const indexed of this.entries.index.select(toQuery(filter), now.getTime(), order === 'newest')) {
         if (purged.length >= limit) break
         if (!isLeased(indexed, now.getTime())) purged.push(indexed)
       }

@@ -89,9 +89,9 @@ export class MemoryDeadLetters implements DeadLetterStore {
   }
 
   async purge(filter: Parameters<DeadLetterStore['purge']>[0], now: Date): Promise<number> {
-    const limit = filter.limit ?? Number.POSITIVE_INFINITY
+    const { limit = Number.POSITIVE_INFINITY, order } = filter
     const purged: string[] = []
-    for (const indexed of this.index.select(toQuery(filter), now.getTime(), false)) {
+    for (const indexed of this.index.select(toQuery(filter), now.getTime(), order === 'newest')) {
       if (purged.length >= limit) break
       if (!isLeased(indexed, now.getTime())) purged.push(indexed.id)
     }

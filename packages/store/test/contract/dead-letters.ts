@@ -393,6 +393,16 @@ export function describeDeadLetters(bench: Bench): void {
       expect(await dlq().leaseNext(want, 'you', at(40), at(24))).toEqual([])
     })
 
+    it('leases only those of the given entries that have a replay request, if requested', async () => {
+      await add(...upTo(4).map((n) => letter(n)))
+      for (const id of ['dlq_1', 'dlq_3']) await dlq().request(id, at(10))
+      const want = { statuses: ['pending'] as const, ids: ['dlq_3', 'dlq_2', 'dlq_0'], limit: 9 }
+      expect(idsOf(await dlq().leaseNext({ ...want, requested: true }, 'me', at(20), at(11)))).toEqual([
+        'dlq_3',
+      ])
+      expect(idsOf(await dlq().leaseNext(want, 'me', at(20), at(11)))).toEqual(['dlq_0', 'dlq_2'])
+    })
+
     it('leases each entry to one of many concurrent workers', async () => {
       await add(...upTo(40).map((n) => letter(n)))
       const taken = await Promise.all(
@@ -540,6 +550,18 @@ export function describeDeadLetters(bench: Bench): void {
         expect(await ids({ status }, at(20))).toEqual(status === 'replaying' ? ['dlq_2'] : [])
       },
     )
+
+    it('purges the oldest or the newest entries up to a limit', async () => {
+      await add(...upTo(5).map((n) => letter(n)))
+      const idsLeft = async () => idsOf((await dlq().list({}, at(50))).items)
+      expect(await dlq().purge({ limit: 1, order: 'newest' }, at(50))).toBe(1)
+      expect(await idsLeft()).toEqual(['dlq_0', 'dlq_1', 'dlq_2', 'dlq_3'])
+      expect(await dlq().purge({ limit: 1 }, at(50))).toBe(1)
+      expect(await idsLeft()).toEqual(['dlq_1', 'dlq_2', 'dlq_3'])
+      const ids = ['dlq_2', 'dlq_3', 'dlq_1']
+      expect(await dlq().purge({ ids, limit: 2, order: 'newest' }, at(50))).toBe(2)
+      expect(await idsLeft()).toEqual(['dlq_1'])
+    })
 
     it('ignores the settlement of a purged entry', async () => {
       await add(letter(1))

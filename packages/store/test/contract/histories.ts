@@ -32,6 +32,7 @@ const step = fc.record({
         requested: fc.boolean(),
         statuses: fc.subarray(['pending', 'failed'] as const),
         operations: fc.option(fc.subarray(operations), { nil: undefined }),
+        ids: fc.option(fc.array(id, { maxLength: 4 }), { nil: undefined }),
       }),
     },
     { weight: 1, arbitrary: fc.record({ op: fc.constant('renew' as const), id, owner, lasts }) },

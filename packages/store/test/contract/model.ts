@@ -61,6 +61,7 @@ export class Model {
         (status === 'pending' || status === 'failed') &&
         want.statuses.includes(status) &&
         (want.operations?.includes(row.operation) ?? true) &&
+        (want.ids?.includes(row.id) ?? true) &&
         (!want.requested || row.requested)
       )
     })
