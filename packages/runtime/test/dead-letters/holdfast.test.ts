@@ -212,4 +212,37 @@ describe('a replay that waits for the breaker', () => {
     expect(seen).toEqual([1])
     await hf.close()
   })
+
+  it('subscribes to replay requests once for all replays that wait, until the runtime closes', async () => {
+    const clock = fakeClock()
+    const hf = await Holdfast.open({
+      config: {
+        policies: { write: { maxAttempts: 1, circuitBreaker: 'notion' } },
+        circuitBreakers: { notion: { timeoutDuration: 3_600_000 } },
+      },
+      clock,
+      env: {},
+    })
+    const subscriptions = new Set<() => void>()
+    Object.assign(hf.store.deadLetters, {
+      onRequest: (listener: () => void) => {
+        const subscription = () => listener()
+        subscriptions.add(subscription)
+        return () => subscriptions.delete(subscription)
+      },
+    })
+    hf.deadLetters.handle('write', () => {})
+    for (let round = 0; round < 3; round++) {
+      await hf.breakers.trip('service:notion', { by: 'ann' })
+      for (const itemId of ['a', 'b']) {
+        const { dlqId } = await hf.deadLetters.enqueue({ operation: 'write', itemId, payload: round })
+        await hf.deadLetters.replay(dlqId, { by: 'ann', waitForBreaker: true })
+      }
+      expect(subscriptions.size).toBe(1)
+      await hf.breakers.reset('service:notion', { by: 'ann' })
+      await clock.advance(5000)
+    }
+    await hf.close()
+    expect(subscriptions.size).toBe(0)
+  })
 })
