@@ -14,7 +14,7 @@ import { MemoryModel } from './invariants/memory-model.js'
 import { OpeningModel } from './invariants/opening-model.js'
 import { PermitModel } from './invariants/permit-model.js'
 import { RecordModel } from './invariants/record-model.js'
-import { DRILL_SLOT_MS, planDrill, planReset, TRIP_KNOWN_MS } from './scenario/drill.js'
+import { DRILL_SLOT_MS, planDrill, planDrillFault, TRIP_KNOWN_MS } from './scenario/drill.js'
 import {
   CALLS_END_MS,
   DRILL_START_MS,
@@ -158,7 +158,12 @@ export async function simulate(
       workload.start(process, runtime, call, number)
     })
   for (const [at, { name }] of cluster.nodes.entries()) {
-    scheduler.schedule(planReset(at, choices), () => cluster.network.reset(name, 'redis'))
+    const { at: faultAt, partitionMs } = planDrillFault(at, choices)
+    scheduler.schedule(faultAt, () => {
+      if (partitionMs === undefined) return cluster.network.reset(name, 'redis')
+      cluster.network.partition(name, 'redis')
+      scheduler.schedule(partitionMs, () => cluster.network.heal(name, 'redis'))
+    })
     scheduler.schedule(DRILL_START_MS + at * DRILL_SLOT_MS + TRIP_KNOWN_MS, () =>
       check(() => breakers.checkTripped(cluster.nodes, name)),
     )

@@ -150,8 +150,9 @@ export class QueueContract {
       case 2: {
         const statuses = choices.pick([['pending'], ['failed'], ['pending', 'failed']] as const)
         const requested = choices.chance(0.3) || undefined
+        const selector = choices.chance(0.3) ? { ids: [id] } : { itemId: `item-${id}` }
         const leased = await queue.leaseNext(
-          { itemId: `item-${id}`, operations: [CONTRACT_OPERATION], statuses, requested, limit: 1 },
+          { ...selector, operations: [CONTRACT_OPERATION], statuses, requested, limit: 1 },
           this.nextOwner(),
           until,
           at,

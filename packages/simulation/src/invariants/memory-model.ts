@@ -25,8 +25,8 @@ const ELEMENTS_PER_CALL = 16
 /** Classes that have elements at rest: fixed parts, parsed configuration, listeners, and metrics of the last hours. */
 const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
   RuntimeCall: 1,
-  // The subscription of the worker.
-  ReplayNotifications: 4,
+  // The subscriptions of the worker, and of the one that replays with `waitForBreaker` start.
+  ReplayNotifications: 2,
   _GuardExecutor: 2,
   AbortSignal: 4,
   DeadLetters: 4,

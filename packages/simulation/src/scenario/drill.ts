@@ -17,6 +17,9 @@ const TRIP_MS = 1000
 const FIRST_CALL_MS = 18_000
 export const TRIP_KNOWN_MS = 14_000
 
+/** Longer than the timeout of a command, so that a node continues without Redis for some calls. */
+const MAX_PARTITION_MS = 4000
+
 const plan = (
   node: number,
   action: PlannedCall['action'],
@@ -58,9 +61,18 @@ export function planDrill(nodes: number): PlannedCall[] {
   return calls
 }
 
+/** What happens to the connections of a node to Redis in its own slot. */
+export interface DrillFault {
+  readonly at: number
+  /** How long packets wait. Undefined if the connections break instead. */
+  readonly partitionMs: number | undefined
+}
+
 /**
- * When the connections of a node to Redis break in its own slot: just after the trip, or just after the first call, so that a command
- * or its reply is on its way. No other node helps to recover from it.
+ * The connections of a node to Redis break, or its packets wait for up to 4 s, just after the trip or just after the first call, so that a
+ * command or its reply is on its way. No other node helps to recover from it.
  */
-export const planReset = (node: number, choices: Choices): number =>
-  DRILL_START_MS + node * DRILL_SLOT_MS + choices.pick([TRIP_MS, FIRST_CALL_MS]) + choices.between(0, 2)
+export const planDrillFault = (node: number, choices: Choices): DrillFault => ({
+  at: DRILL_START_MS + node * DRILL_SLOT_MS + choices.pick([TRIP_MS, FIRST_CALL_MS]) + choices.between(0, 2),
+  partitionMs: choices.chance(0.5) ? choices.between(0, MAX_PARTITION_MS) : undefined,
+})
