@@ -18,7 +18,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 import { sourceAliases } from '../../../../scripts/packages.mjs'
 import { PostgresServer } from '../../../../scripts/servers/postgres.mjs'
-import { buildPrograms, LAUNCHER } from './programs.mjs'
+import { buildPrograms, LAUNCHER, POSTGRES_OPTIONS } from './programs.mjs'
 import { seeded } from './random.mjs'
 
 const [wanted = '10000', minutes = '240', given = String(randomInt(2 ** 31))] = process.argv.slice(2)
@@ -93,7 +93,9 @@ process.on('exit', () => {
 })
 await build({
   stdin: {
-    contents: `export { openStore } from './packages/store/src/open/open-store.js'
+    contents: `export { filesStore } from './packages/store/src/files/index.js'
+      export { openSqlite } from './packages/store/src/sqlite/index.js'
+      export { openPostgres } from './packages/store/src/postgres/index.js'
       export { systemClock } from 'holdfast/internal'`,
     resolveDir: root,
   },
@@ -105,8 +107,11 @@ await build({
   alias: sourceAliases,
   logLevel: 'error',
 })
-const { openStore, systemClock } = await import(pathToFileURL(join(made, 'checks.mjs')).href)
-const server = await PostgresServer.start()
+const { filesStore, openSqlite, openPostgres, systemClock } = await import(
+  pathToFileURL(join(made, 'checks.mjs')).href
+)
+// The connections of killed processes end later.
+const server = await PostgresServer.start({ max_connections: '300' })
 const programs = await buildPrograms(made, server.url)
 
 /** What each store has acknowledged, and how many acknowledged entries were read after kills. */
@@ -260,14 +265,19 @@ class Location {
     this.counts = counts[store]
     this.folder = join(folder, name)
     mkdirSync(this.folder)
-    /** Where openStore keeps entries that PostgreSQL does not accept in time. */
-    this.spillDir = join(this.folder, 'data/spill')
+    /** The folder of the entries that PostgreSQL does not accept in time. */
+    this.spillDir = join(this.folder, 'spill')
     this.path = {
       files: join(this.folder, 'store'),
       sqlite: join(this.folder, 'store.db'),
       postgres: `${server.url}?schema=${name}`,
     }[store]
-    this.url = store === 'postgres' ? this.path : `${store}:${this.path}`
+  }
+
+  createStore() {
+    if (this.store === 'files') return filesStore(this.path)
+    if (this.store === 'sqlite') return openSqlite(this.path)
+    return openPostgres(this.path, { ...POSTGRES_OPTIONS, spillDir: this.spillDir, warn: () => {} })
   }
 
   drawProgram() {
@@ -307,7 +317,8 @@ class Location {
 
   /** Opens the store in this process, as the first one after the kills. @param {(store: any) => Promise<void>} work */
   async withStore(work) {
-    const store = await openStore(this.url, { dir: this.folder })
+    const store = this.createStore()
+    await store.open()
     await work(store)
     await store.close()
   }

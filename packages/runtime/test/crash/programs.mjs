@@ -31,6 +31,9 @@ async function writeProgram(outfile, input) {
   })
 }
 
+/** Few connections, because each costs the server a process, and long timeouts, because a busy machine is not a lost server. */
+export const POSTGRES_OPTIONS = { connections: 3, statementTimeout: 60_000, connectTimeout: 60_000 }
+
 /** @param {string} path @param {string} createStore */
 const programOf = (path, createStore) => `
   import { runProgram } from './packages/runtime/test/crash/program.mjs'
@@ -42,10 +45,9 @@ const SOURCES = {
   files: programOf('files/index.js', '(dir) => backend.filesStore(dir)'),
   sqlite: programOf('sqlite/index.js', '(file) => backend.openSqlite(file)'),
   sqliteThread: programOf('sqlite/index.js', '(file) => backend.openSqlite(file)'),
-  // A connection costs the server a process.
   postgres: programOf(
     'postgres/index.js',
-    '(url, spillDir) => backend.openPostgres(url, { spillDir, connections: 3 })',
+    `(url, spillDir) => backend.openPostgres(url, { spillDir, ...${JSON.stringify(POSTGRES_OPTIONS)} })`,
   ),
 }
 

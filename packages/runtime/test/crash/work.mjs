@@ -7,7 +7,16 @@ const MAX_TEXT = 5000
 const PURGE_BATCH = 50
 
 /** Writes a line to stdout before it returns, so that a process that is killed later has written it. @param {string} line */
-export const say = (line) => writeSync(1, `${line}\n`)
+export function say(line) {
+  for (;;)
+    try {
+      writeSync(1, `${line}\n`)
+      return
+    } catch (error) {
+      // The pipe is full until the reader continues. Node.js makes it non-blocking when it starts a thread.
+      if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EAGAIN') throw error
+    }
+}
 
 /**
  * The work of a process that is about to be killed: it adds, leases and settles entries, several at a time, and writes to stdout
