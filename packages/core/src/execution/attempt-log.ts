@@ -60,7 +60,7 @@ export class AttemptLog {
     known: Classification | undefined,
   ): number {
     const { executor, delay } = this.execution
-    const { clock } = executor.settings
+    const { clock, statusOf } = executor.settings
     const { number, startedAt, context, selection } = run
     this.endedAt = clock.now()
     this.wallOffset ??= wallOffset(clock, this.endedAt)
@@ -70,12 +70,13 @@ export class AttemptLog {
     const record: Writable<AttemptRecord> = hasThrown
       ? { number, timestamp, delay, duration, outcome, error: result }
       : { number, timestamp, delay, duration, outcome }
-    if (known?.httpStatus !== undefined) record.statusCode = known.httpStatus
+    const statusCode = known?.httpStatus ?? statusOf?.(result)
+    if (statusCode !== undefined) record.statusCode = statusCode
     if (selection !== undefined) record.memberId = selection.member.id
     if (context?.notes !== undefined) record.context = context.notes
     this.records.push(record)
     const inner = innerSessions(result, executor, run.sequence)
-    if (inner.length > 0) this.inner = [...(this.inner ?? []), ...inner]
+    if (inner.length > 0) (this.inner ??= []).push(...inner)
     return duration
   }
 

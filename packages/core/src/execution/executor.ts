@@ -24,6 +24,8 @@ export interface ExecutionSettings {
   readonly fallback: Fallback | undefined
   readonly clock: Clock
   readonly random: Random
+  /** Returns the HTTP status of a result, where the calls are requests. */
+  readonly statusOf?: (result: unknown) => number | undefined
 }
 
 /** What an execution needs from the guard that started it. */

@@ -41,6 +41,12 @@ export interface RequestRunner {
   ): RequestExecution<T>
 }
 
+/** The status of a response or of an error that represents one. */
+function statusOf(result: unknown): number | undefined {
+  const { status } = Object(result) as { status?: unknown }
+  return typeof status === 'number' ? status : undefined
+}
+
 /** Adds to a policy that a request which must not be sent again is not retried. */
 export function withReplayRule(request: ReplayableRequest, retry: CompiledRetryPolicy): CompiledRetryPolicy {
   const { matchesAbortOn } = retry
@@ -66,6 +72,7 @@ export class RequestExecutor implements RequestRunner {
     const requestSettings: GuardSettings = {
       ...settings,
       pool: pool && new ReplaySafePool(pool),
+      statusOf,
       classify: (error) => {
         const status = parseTunnelStatus(error)
         return status === undefined ? classify?.(error) : { ...byHttpStatus(status), ...classify?.(error) }
