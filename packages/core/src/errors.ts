@@ -43,9 +43,7 @@ const BRAND = Symbol.for('holdfast.error')
 class CrossCopyError extends Error {
   static override [Symbol.hasInstance](value: unknown): boolean {
     if (!isMarked) markPrototype()
-    return Object.hasOwn(this.prototype, BRAND)
-      ? isHoldfastError(value)
-      : Object.prototype.isPrototypeOf.call(this.prototype, value as object)
+    return Object.hasOwn(this.prototype, BRAND) ? isHoldfastError(value) : super[Symbol.hasInstance](value)
   }
 }
 

@@ -6,9 +6,6 @@ import { type CompiledMatcher, isClass, type Matcher } from '../classify/matcher
 /** The beginning of the messages with which `fetch` reports a lost connection as a TypeError. */
 const FETCH_FAILED_PATTERN = /^(fetch f|failed to f|network|load f|the (int|net)|error s|terminated)/i
 
-/** The longest chain of causes that is inspected. */
-const MAX_CAUSES = 20
-
 /** Whether a retry cannot help: not an error, a rejection, a programming error, an abort, or a status of the client's fault. */
 function isPermanent(error: unknown): boolean {
   if (!isErrorLike(error)) return true
@@ -22,12 +19,20 @@ function isPermanent(error: unknown): boolean {
   )
 }
 
-/** Returns the milliseconds of a Retry-After, which is in seconds or a date, or of `retryAfter`, which is in milliseconds. */
+/**
+ * Returns the milliseconds of the header `retry-after-ms`, of Retry-After, which is in seconds or a date, or of `retryAfter`, which is
+ * in milliseconds. The headers are a `Headers` or a plain object with names in any case.
+ */
 function retryAfterOf(error: unknown, wall: number): unknown {
-  const { retryAfter, response, headers = response?.headers } = Object(error)
-  const value: unknown = headers?.get?.('retry-after')
-  if (typeof value !== 'string') return retryAfter
-  return Math.max(0, /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - wall)
+  const { retryAfter, response, headers } = Object(error)
+  const fields = headers ?? response?.headers ?? {}
+  const delays = ['retry-after-ms', 'retry-after'].map((name, i) => {
+    const value = `${fields.get?.(name) ?? Object.entries(fields).find(([key]) => key.toLowerCase() === name)?.[1]}`
+    return /:/.test(value)
+      ? Math.max(0, Date.parse(value) - wall)
+      : Math.ceil(Number.parseFloat(value) * 1000 ** i)
+  })
+  return delays.find((ms) => ms >= 0) ?? retryAfter
 }
 
 /** Classifies an error by these rules, and by the user's function where there is one. It never throws. */
@@ -58,7 +63,8 @@ function matchesRule(matcher: Matcher, error: unknown, { category, kind }: Class
     if (typeof matcher === 'function' && !isClass(matcher))
       return (matcher as (error: unknown) => unknown)(error) === true
     let node = error
-    for (let depth = 0; isErrorLike(node) && depth < MAX_CAUSES; depth++) {
+    // A chain of causes can be circular.
+    for (let depth = 0; isErrorLike(node) && depth < 20; depth++) {
       const { name, code, cause } = node
       if (
         typeof matcher === 'string' ? [category, kind, name, code].includes(matcher) : node instanceof matcher
