@@ -1,10 +1,10 @@
 /**
- * Parses stored rows and skips those that are damaged, so that all others can be read. The error of a parser is not reported,
- * because it quotes the text of the row, which may be secret.
+ * Parses stored rows and skips those that are damaged, so that all others can be read: the parser throws or returns undefined.
+ * The error of a parser is not reported, because it quotes the text of the row, which may be secret.
  */
 export const readableRows = <R, T>(
   rows: readonly R[],
-  parse: (row: R) => T,
+  parse: (row: R) => T | undefined,
   onDamaged: (row: R) => void = () => {},
 ): T[] =>
   rows.flatMap((row) => {

@@ -1,3 +1,4 @@
+import { readableRows } from '../readable-rows.js'
 import { hashName, toColumn } from '../text.js'
 import type { PostgresDatabase } from './database.js'
 import { valueStatements } from './statements/values.js'
@@ -34,6 +35,15 @@ export class DeadLetterAliases {
       (sql) => sql.all<{ id: string; value: string }>(this.statements.selectMany, [...byHash.keys()]),
       { attempts },
     )
-    return new Map(rows.map(({ id, value }) => [byHash.get(id) as string, JSON.parse(value) as string]))
+    return new Map(
+      readableRows(
+        rows,
+        ({ id, value }) => {
+          const original: unknown = JSON.parse(value)
+          return typeof original === 'string' ? ([byHash.get(id) as string, original] as const) : undefined
+        },
+        ({ id }) => this.database.skipRow('named_values', aliasKey(byHash.get(id) as string)),
+      ),
+    )
   }
 }

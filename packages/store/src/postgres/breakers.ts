@@ -1,7 +1,8 @@
 import { decodeBreaker, encodeBreaker } from '../breaker-codec.js'
 import { compareText } from '../ordering.js'
+import { readableRows } from '../readable-rows.js'
 import type { BreakerStore, StoredBreaker } from '../store.js'
-import { hashName, toColumn } from '../text.js'
+import { fromColumn, hashName, toColumn } from '../text.js'
 import type { PostgresDatabase } from './database.js'
 import { breakerStatements } from './statements/breakers.js'
 
@@ -34,8 +35,14 @@ export class PostgresBreakers implements BreakerStore {
   }
 
   async load(): Promise<StoredBreaker[]> {
-    const rows = await this.database.read((sql) => sql.all<{ body: string }>(this.statements.selectAll))
-    return rows.flatMap(({ body }) => decodeBreaker(JSON.parse(body)) ?? [])
+    const rows = await this.database.read((sql) =>
+      sql.all<{ id: string; body: string }>(this.statements.selectAll),
+    )
+    return readableRows(
+      rows,
+      ({ body }) => decodeBreaker(JSON.parse(body)),
+      ({ id }) => this.database.skipRow('circuit_breaker_states', fromColumn(id)),
+    )
   }
 
   async delete(ids: readonly string[]): Promise<void> {

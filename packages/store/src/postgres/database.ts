@@ -16,6 +16,8 @@ export interface DatabaseOptions {
   connectTimeout: number
   clock?: Clock | undefined
   random?: Random | undefined
+  /** Receives a line about each damaged row. @defaultValue a line on stderr */
+  warn?: ((line: string) => void) | undefined
   /** @defaultValue the package `pg` */
   driver?: PostgresDriver | undefined
 }
@@ -55,6 +57,7 @@ export class PostgresDatabase {
   private readonly clients = new Set<PostgresClient>()
   private abortController = new AbortController()
   private currentCheck: Promise<void> | undefined
+  private readonly unreadableRows = new Set<string>()
 
   constructor(address: DatabaseAddress, options: DatabaseOptions) {
     this.address = address
@@ -101,6 +104,20 @@ export class PostgresDatabase {
       createUnavailableError(this.address.displayName, new Error('no reply before the store was closed')),
     )
     this.destroyConnections()
+  }
+
+  /** Whether rows were found that cannot be read. */
+  get hasUnreadableRows(): boolean {
+    return this.unreadableRows.size > 0
+  }
+
+  /** Skips a damaged row, so that all others can be read, and warns about it once. `key` identifies the row, and is not its text. */
+  skipRow(table: string, key: number | string): void {
+    const row = `the row ${JSON.stringify(key)} of ${table}`
+    if (this.unreadableRows.has(row)) return
+    this.unreadableRows.add(row)
+    const { warn = (line: string) => console.error(`holdfast: ${line}`) } = this.options
+    warn(`the PostgreSQL store ${this.address.description}: ${row} is damaged, its records are skipped`)
   }
 
   get isOpen(): boolean {

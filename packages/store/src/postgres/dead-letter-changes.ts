@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { columnValues } from '../dead-letter-columns.js'
 import type { DecideChange } from '../dead-letter-decisions.js'
-import { readableRows } from '../readable-rows.js'
 import { hashName } from '../text.js'
 import { BatchLoader } from './batch-loader.js'
 import type { PostgresDatabase } from './database.js'
-import { fromRow, type PostgresDeadLetterRow, type StoredDeadLetter, transpose } from './dead-letter-rows.js'
+import {
+  type PostgresDeadLetterRow,
+  readableDeadLetters,
+  type StoredDeadLetter,
+  transpose,
+} from './dead-letter-rows.js'
 import { sqlState } from './failure.js'
 import type { SqlTransaction } from './sql.js'
 import { CHANGING_COLUMNS, deadLetterStatements } from './statements/dead-letters.js'
@@ -112,7 +116,7 @@ export class DeadLetterChanges {
     const rows = await sql.all<PostgresDeadLetterRow>(this.statements.selectForUpdate, [
       ...new Set(changes.map(({ id }) => hashName(id))),
     ])
-    return readableRows(rows, fromRow)
+    return readableDeadLetters(this.database, rows)
   }
 
   private async apply(

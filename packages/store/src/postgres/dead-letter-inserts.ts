@@ -1,11 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import type { DeadLetter } from '@holdfast/records'
+import { HoldfastError } from 'holdfast'
 import { columnValues } from '../dead-letter-columns.js'
 import { toDuplicate } from '../dead-letter-decisions.js'
 import type { Added } from '../dead-letter-store.js'
 import { BatchLoader } from './batch-loader.js'
 import type { PostgresDatabase } from './database.js'
-import { type ColumnValue, fromRow, type PostgresDeadLetterRow, transpose } from './dead-letter-rows.js'
+import {
+  type ColumnValue,
+  type PostgresDeadLetterRow,
+  readableDeadLetters,
+  transpose,
+} from './dead-letter-rows.js'
 import { isDataError } from './failure.js'
 import { LOCKS } from './locks.js'
 import type { SqlTransaction } from './sql.js'
@@ -34,6 +40,13 @@ const [ID_INDEX, KEY_INDEX, PAYLOAD_INDEX] = [COLUMNS.id, COLUMNS.key, COLUMNS.o
 
 const idOf = ({ row }: PendingAdd) => row[ID_INDEX] as string
 const keyOf = ({ row }: PendingAdd) => row[KEY_INDEX] as string
+
+/** The damaged row keeps its place, because an operator may be able to repair it. The new entry stays in the disk fallback. */
+const createBlockedError = () =>
+  new HoldfastError(
+    'STORE_UNAVAILABLE',
+    'a damaged row has the same id or idempotency key; repair or delete it',
+  )
 
 /** Adds entries. Those of one turn of the event loop, or during a running batch, go into one transaction. */
 export class DeadLetterInserts {
@@ -82,7 +95,7 @@ export class DeadLetterInserts {
     }
   }
 
-  private async insert(waiting: readonly PendingAdd[]): Promise<Added[]> {
+  private async insert(waiting: readonly PendingAdd[]): Promise<Inserted[]> {
     const limit = Math.min(...waiting.map(({ maxEntries }) => maxEntries))
     for (;;) {
       const isExclusive = this.isNearLimit
@@ -102,7 +115,7 @@ export class DeadLetterInserts {
     waiting: readonly PendingAdd[],
     limit: number,
     isExclusive: boolean,
-  ): Promise<Added[] | undefined> {
+  ): Promise<Inserted[] | undefined> {
     let chosen: ReadonlySet<PendingAdd> | undefined
     if (limit < Number.POSITIVE_INFINITY) {
       const open = await this.countOpen(sql)
@@ -115,11 +128,14 @@ export class DeadLetterInserts {
     // Of two entries with the same id in one call, the first was added.
     const added = new Set(fresh.filter((one) => inserted.delete(idOf(one))))
     const rest = waiting.filter((one) => !added.has(one))
-    const known = rest.length === 0 ? new Map<string, DeadLetter>() : await this.findExisting(sql, rest)
-    return waiting.map((one): Added => {
+    const known =
+      rest.length === 0 ? new Map<string, DeadLetter | undefined>() : await this.findExisting(sql, rest)
+    return waiting.map((one): Inserted => {
       if (added.has(one)) return { result: 'added', entry: one.entry }
       const same = known.get(keyOf(one)) ?? known.get(idOf(one))
-      return same === undefined ? { result: 'full' } : toDuplicate(same, one.entry)
+      if (same !== undefined) return toDuplicate(same, one.entry)
+      const isBlocked = known.has(keyOf(one)) || known.has(idOf(one))
+      return isBlocked ? { result: 'rejected', error: createBlockedError() } : { result: 'full' }
     })
   }
 
@@ -160,11 +176,11 @@ export class DeadLetterInserts {
     return new Set(rows.map(({ id }) => id))
   }
 
-  /** The existing entries by the hashes of their ids and keys. */
+  /** The existing entries by the hashes of their ids and keys; undefined for a damaged one. */
   private async findExisting(
     sql: SqlTransaction,
     waiting: readonly PendingAdd[],
-  ): Promise<Map<string, DeadLetter>> {
+  ): Promise<Map<string, DeadLetter | undefined>> {
     const rows = await sql.all<PostgresDeadLetterRow & { hex: string; key: string }>(
       this.statements.selectExisting,
       waiting.map(idOf),
@@ -172,7 +188,7 @@ export class DeadLetterInserts {
     )
     return new Map(
       rows.flatMap((row) => {
-        const { entry } = fromRow(row)
+        const entry = readableDeadLetters(this.database, [row])[0]?.entry
         return [[row.hex, entry] as const, [row.key, entry] as const]
       }),
     )
@@ -181,7 +197,7 @@ export class DeadLetterInserts {
   private async isCommitted(
     sql: SqlTransaction,
     waiting: readonly PendingAdd[],
-    done: Added[] | undefined,
+    done: Inserted[] | undefined,
   ): Promise<boolean> {
     const first = waiting.find((_, i) => done?.[i]?.result === 'added')
     if (first === undefined) return false

@@ -1,5 +1,8 @@
-import { type DeadLetter, type DeadLetterStatus, reviveDeadLetter } from '@holdfast/records'
+import type { DeadLetter, DeadLetterStatus } from '@holdfast/records'
+import { readableRows } from '../readable-rows.js'
+import { reviveStoredDeadLetter } from '../stored-dead-letter.js'
 import { fromColumn } from '../text.js'
+import type { PostgresDatabase } from './database.js'
 
 /** A row of the table of dead letters. The driver returns bigint columns as text. */
 export interface PostgresDeadLetterRow {
@@ -51,8 +54,15 @@ export function fromRow(row: PostgresDeadLetterRow): StoredDeadLetter {
     ...(row.edited_payload === null ? {} : { edited_payload: JSON.parse(row.edited_payload) as unknown }),
   }
   const owner = row.lease_owner === null ? null : fromColumn(row.lease_owner)
-  return { seq: row.seq, owner, change: row.change, entry: reviveDeadLetter(wire) }
+  return { seq: row.seq, owner, change: row.change, entry: reviveStoredDeadLetter(wire) }
 }
+
+/** Parses rows. Damaged ones are skipped and reported. */
+export const readableDeadLetters = (
+  database: PostgresDatabase,
+  rows: readonly PostgresDeadLetterRow[],
+): StoredDeadLetter[] =>
+  readableRows(rows, fromRow, ({ dlq_id }) => database.skipRow('dead_letters', fromColumn(dlq_id)))
 
 export type ColumnValue = string | number | null
 

@@ -14,12 +14,11 @@ import type {
 } from '../dead-letter-store.js'
 import type { Page } from '../journals.js'
 import { serializePayload } from '../payload.js'
-import { readableRows } from '../readable-rows.js'
 import { hashName } from '../text.js'
 import type { PostgresDatabase } from './database.js'
 import { DeadLetterChanges } from './dead-letter-changes.js'
 import { DeadLetterInserts, type Inserted } from './dead-letter-inserts.js'
-import { fromRow, type PostgresDeadLetterRow } from './dead-letter-rows.js'
+import { type PostgresDeadLetterRow, readableDeadLetters } from './dead-letter-rows.js'
 import { NOTIFY, requestsChannel } from './statements/connection.js'
 import { deadLetterStatements, type RowPosition } from './statements/dead-letters.js'
 
@@ -64,7 +63,8 @@ export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
     const [row] = await this.database.read((sql) =>
       sql.all<PostgresDeadLetterRow>(this.statements.select, hashName(id)),
     )
-    return row && viewAt(fromRow(row).entry, now.getTime())
+    const [stored] = row === undefined ? [] : readableDeadLetters(this.database, [row])
+    return stored && viewAt(stored.entry, now.getTime())
   }
 
   async list(filter: DeadLetterFilter | undefined, now: Date): Promise<Page<DeadLetter>> {
@@ -84,7 +84,7 @@ export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
       const rows = await this.database.read((sql) =>
         sql.all<PostgresDeadLetterRow>(statement.text, ...statement.values),
       )
-      for (const { entry } of readableRows(rows.slice(0, want), fromRow))
+      for (const { entry } of readableDeadLetters(this.database, rows.slice(0, want)))
         items.push(viewAt(entry, now.getTime()))
       if (rows.length <= want) return { items }
       last = rows[want - 1] as PostgresDeadLetterRow
@@ -150,7 +150,7 @@ export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
         },
       },
     )
-    const stored = readableRows(rows, fromRow)
+    const stored = readableDeadLetters(this.database, rows)
     this.changes.rememberLeases(stored)
     return stored.map(({ entry }) => entry)
   }

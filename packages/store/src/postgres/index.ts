@@ -39,7 +39,7 @@ export interface PostgresOptions {
   addTimeout?: number | undefined
   /** Milliseconds for the last records and the close together. @defaultValue 2500 */
   closeTimeout?: number | undefined
-  /** Receives warnings about dead letters in the disk fallback. @defaultValue a line on stderr */
+  /** Receives warnings about damaged rows, and about dead letters in the disk fallback. @defaultValue a line on stderr */
   warn?: ((line: string) => void) | undefined
   clock?: Clock | undefined
   random?: Random | undefined
@@ -63,6 +63,7 @@ export function openPostgres(url: string, options: PostgresOptions): PostgresSto
     connectTimeout,
     clock,
     random,
+    warn,
   })
   const queue = new PostgresDeadLetters(database)
   const aliases = new DeadLetterAliases(database)
@@ -92,6 +93,9 @@ export function openPostgres(url: string, options: PostgresOptions): PostgresSto
   }
   return {
     kind: 'postgres',
+    get damaged() {
+      return database.hasUnreadableRows
+    },
     sessions,
     events,
     errors,

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import { encodeCursor, parsePaging } from '../cursor.js'
 import { matchesFilter } from '../filters.js'
 import type { Journal, Page, SessionFilter, SessionJournal, TimeRangeFilter } from '../journals.js'
+import { parseOrUndefined } from '../readable-rows.js'
 import { toColumn } from '../text.js'
 import { BatchLoader } from './batch-loader.js'
 import type { PostgresDatabase } from './database.js'
@@ -120,7 +121,11 @@ export class PostgresJournal<S extends z.ZodType, F extends TimeRangeFilter>
       const rows = await this.database.read((sql) => this.readPart(sql, filter, isNewestFirst, from, want))
       for (const { seq, body } of rows) {
         edge = Number(seq)
-        const record = codec.decode(JSON.parse(body))
+        const record = parseOrUndefined(body, (text) => codec.decode(JSON.parse(text)))
+        if (record === undefined) {
+          this.database.skipRow(this.table.table, edge)
+          continue
+        }
         if (filter !== undefined && !matchesFilter(recordFilter, record, filter)) continue
         if (items.length === limit) return { items, cursor: encodeCursor(isNewestFirst, [last]) }
         items.push(record)
@@ -192,8 +197,11 @@ export class PostgresSessions
   async get(id: string): Promise<CamelCased<typeof sessionSchema> | undefined> {
     await this.whenIdle()
     return this.database.read(async (sql) => {
-      const [row] = await sql.all<{ body: string }>(this.statements.selectSession, toColumn(id))
-      return row && sessionCodec.decode(JSON.parse(row.body))
+      const [row] = await sql.all<{ seq: string; body: string }>(this.statements.selectSession, toColumn(id))
+      if (row === undefined) return undefined
+      const session = parseOrUndefined(row.body, (text) => sessionCodec.decode(JSON.parse(text)))
+      if (session === undefined) this.database.skipRow('sessions', Number(row.seq))
+      return session
     })
   }
 }

@@ -49,12 +49,16 @@ export class PostgresMetrics implements MetricsStore {
         toColumn(range.prefix ?? ''),
       ),
     )
-    return readableRows(rows, ({ series, start, node, data }) => ({
-      series: fromColumn(series),
-      start: Number(start),
-      node: fromColumn(node),
-      data: JSON.parse(data) as unknown,
-    })).sort((a, b) => a.start - b.start || compareRows(a, b))
+    return readableRows(
+      rows,
+      ({ series, start, node, data }) => ({
+        series: fromColumn(series),
+        start: Number(start),
+        node: fromColumn(node),
+        data: JSON.parse(data) as unknown,
+      }),
+      ({ series, start }) => this.database.skipRow('metrics', `${fromColumn(series)} ${start}`),
+    ).sort((a, b) => a.start - b.start || compareRows(a, b))
   }
 
   expire(before: number): Promise<number> {

@@ -1,12 +1,14 @@
 import { compareText } from '../ordering.js'
 import { serializeValue } from '../payload.js'
-import { readableRows } from '../readable-rows.js'
+import { parseOrUndefined, readableRows } from '../readable-rows.js'
 import type { ValueStore } from '../store.js'
 import { fromColumn, hashName, toColumn } from '../text.js'
 import type { PostgresDatabase } from './database.js'
 import { valueStatements } from './statements/values.js'
 
-/** Small named values. */
+const parseRow = ({ value }: { readonly value: string }) => ({ value: JSON.parse(value) as unknown })
+
+/** Small named values. A damaged one does not exist. */
 export class PostgresValues implements ValueStore {
   private readonly database: PostgresDatabase
   private readonly statements: ReturnType<typeof valueStatements>
@@ -20,7 +22,13 @@ export class PostgresValues implements ValueStore {
     const [row] = await this.database.read((sql) =>
       sql.all<{ value: string }>(this.statements.select, hashName(key)),
     )
-    return row && JSON.parse(row.value)
+    const parsed = row && parseOrUndefined(row, parseRow)
+    if (row !== undefined && parsed === undefined) this.skipRow({ key: toColumn(key) })
+    return parsed?.value
+  }
+
+  private skipRow({ key }: { readonly key: string }): void {
+    this.database.skipRow('named_values', fromColumn(key))
   }
 
   async set(key: string, value: unknown): Promise<void> {
@@ -36,9 +44,10 @@ export class PostgresValues implements ValueStore {
     const rows = await this.database.read((sql) =>
       sql.all<{ key: string; value: string }>(this.statements.selectByPrefix, toColumn(prefix)),
     )
-    return readableRows(rows, ({ key, value }) => ({
-      key: fromColumn(key),
-      value: JSON.parse(value) as unknown,
-    })).sort((a, b) => compareText(a.key, b.key))
+    return readableRows(
+      rows,
+      (row) => ({ key: fromColumn(row.key), ...parseRow(row) }),
+      (row) => this.skipRow(row),
+    ).sort((a, b) => compareText(a.key, b.key))
   }
 }

@@ -1,6 +1,7 @@
-import { type DeadLetter, type DeadLetterStatus, reviveDeadLetter } from '@holdfast/records'
+import type { DeadLetter, DeadLetterStatus } from '@holdfast/records'
 import { columnValues } from '../dead-letter-columns.js'
 import { parseOrUndefined } from '../readable-rows.js'
+import { reviveStoredDeadLetter } from '../stored-dead-letter.js'
 import { fromColumn, hashOf, toColumn } from '../text.js'
 import type { SqliteConnection } from './connection.js'
 import {
@@ -42,7 +43,7 @@ export function fromRow({
   const wire = JSON.parse(entry) as object
   const payload: unknown = JSON.parse(original_payload)
   const owner = lease_owner === null ? null : fromColumn(lease_owner)
-  return { seq, owner, entry: reviveDeadLetter({ ...wire, original_payload: payload }) }
+  return { seq, owner, entry: reviveStoredDeadLetter({ ...wire, original_payload: payload }) }
 }
 
 /** Parses a row; undefined if it is damaged, which is reported. */

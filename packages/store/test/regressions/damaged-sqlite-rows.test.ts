@@ -183,6 +183,16 @@ describe('a damaged row of a SQLite store is skipped and reported without its te
     expect(store.damaged).toBe(true)
   })
 
+  it.each(['{}', '[]', 'null', '{"dlq_id":"dlq_1"}'])('as a dead letter that is %s', async (entry) => {
+    const { store, driver, lines } = await emptyStore()
+    await store.deadLetters.add([letter(1), letter(2)], NO_LIMIT)
+    driver.exec(`UPDATE dead_letters SET entry = '${entry}' WHERE dlq_id = 'dlq_1'`)
+    const { items } = await store.deadLetters.list({}, at(9))
+    expect(items.map(({ dlqId }) => dlqId)).toEqual(['dlq_2'])
+    expect(await store.deadLetters.get('dlq_1', at(9))).toBeUndefined()
+    expect(lines).toEqual([expect.stringContaining('the row 1 of dead_letters is damaged')])
+  })
+
   it('as a dead letter whose idempotency key is added again together with others', async () => {
     const { store, driver, lines } = await emptyStore()
     const { deadLetters } = store

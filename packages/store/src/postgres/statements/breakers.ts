@@ -7,7 +7,7 @@ export function breakerStatements(tableName: QualifyTable) {
     upsert: `INSERT INTO ${table} (key, id, state, updated_at, body)
       SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::text[])
       ON CONFLICT (key) DO UPDATE SET (state, updated_at, body) = (excluded.state, excluded.updated_at, excluded.body)`,
-    selectAll: `SELECT body FROM ${table} ORDER BY key`,
+    selectAll: `SELECT id, body FROM ${table} ORDER BY key`,
     delete: `DELETE FROM ${table} WHERE key = ANY($1::uuid[])`,
   }
 }

@@ -22,7 +22,7 @@ export function journalStatements(tableName: QualifyTable, name: string) {
     /** The number of the oldest record to keep, if a number of records is kept. */
     selectOldestKept: `SELECT seq + 1 AS seq FROM ${table} ORDER BY seq DESC OFFSET $1 LIMIT 1`,
     count: `SELECT count(*) AS n FROM ${table}`,
-    selectSession: `SELECT body FROM ${table} WHERE session_id = $1 ORDER BY seq DESC LIMIT 1`,
+    selectSession: `SELECT seq, body FROM ${table} WHERE session_id = $1 ORDER BY seq DESC LIMIT 1`,
   }
 }
 
