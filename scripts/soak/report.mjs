@@ -52,7 +52,7 @@ export function describeRun({ summary, verdict, curves }) {
   const result =
     problems.length === 0
       ? 'All curves are flat, all counters agree, no acknowledged dead letter was lost, and none was completed twice.'
-      : `${format(problems.length)} problems were found; they are listed below.`
+      : `Problems (${format(problems.length)}) are listed below.`
   const notJudged =
     starvedMinutes.length === 0
       ? ''
