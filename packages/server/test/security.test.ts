@@ -1,12 +1,26 @@
 import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { Holdfast } from '@holdfast/runtime'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { serve } from '../src/serve/serve.js'
 import { CONFIG, World } from './cli/world.js'
 import { failCall, open } from './fixture.js'
 
 /** A text that clears a terminal, sets its title and adds a line, as an upstream server can put into an error. */
 const HOSTILE = 'down\u001b[2J\u001b]0;evil\u0007\r\nadmin signed in\u009b31m'
+
+/** The head of the answer to bytes, as it arrives. A client library could not send all of them. */
+const headOf = (port: number, bytes: Buffer): Promise<string> =>
+  new Promise((resolve, reject) => {
+    let received = ''
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes))
+    socket
+      .setEncoding('latin1')
+      .on('data', (text: string) => (received += text))
+      .on('end', () => resolve(received.slice(0, received.indexOf('\r\n\r\n'))))
+      .on('error', reject)
+  })
 
 const source = (path: string): string =>
   readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8')
@@ -42,29 +56,68 @@ describe('texts of upstream servers', () => {
 })
 
 describe('names and values from requests', () => {
-  it('cannot add a header to an answer', async () => {
-    const { app } = await open()
-    for (const id of ['a%0d%0aSet-Cookie:%20evil=1', '%0d%0a%0d%0a<script>']) {
-      const answer = await app.request(`http://localhost/api/v1/policies/${id}`)
-      expect(answer.headers.get('set-cookie')).toBeNull()
-      for (const [, value] of answer.headers) expect(value).not.toMatch(/[\r\n]/)
+  it.each([
+    ['a name in the path', 'GET /api/v1/policies/a%0d%0aSet-Cookie:%20evil=1 HTTP/1.1\r\n'],
+    ['an empty line in the path', 'GET /api/v1/policies/%0d%0a%0d%0a<script> HTTP/1.1\r\n'],
+    ['a page of the dashboard', 'GET /%0d%0aSet-Cookie:%20evil=1 HTTP/1.1\r\n'],
+    ['CR and LF in the path', 'GET /api/v1/policies/a\r\nSet-Cookie: evil=1 HTTP/1.1\r\n'],
+    ['LF in the path', 'GET /api/v1/policies/a\nSet-Cookie: evil=1 HTTP/1.1\r\n'],
+    ['CR in X-Request-Id', 'GET /api/v1/policies HTTP/1.1\r\nX-Request-Id: a\rSet-Cookie: evil=1\r\n'],
+    ['LF in X-Request-Id', 'GET /api/v1/policies HTTP/1.1\r\nX-Request-Id: a\nSet-Cookie: evil=1\r\n'],
+    ['a folded X-Request-Id', 'GET /api/v1/policies HTTP/1.1\r\nX-Request-Id: a\r\n Set-Cookie: evil=1\r\n'],
+    [
+      'an encoded X-Request-Id',
+      'GET /api/v1/policies HTTP/1.1\r\nX-Request-Id: a%0d%0aSet-Cookie: evil=1\r\n',
+    ],
+    [
+      'an X-Request-Id above ASCII',
+      'GET /api/v1/policies HTTP/1.1\r\nX-Request-Id: \u010d\u010aSet-Cookie: evil=1\r\n',
+    ],
+  ])('cannot add a header to an answer: %s', async (_name, start) => {
+    const { hf } = await open()
+    const server = await serve(hf, { port: 0, dashboard: false })
+    onTestFinished(() => server.close())
+    const bytes = Buffer.from(`${start}Host: localhost\r\nConnection: close\r\n\r\n`)
+    const head = await headOf(server.port, bytes)
+    expect(head).toMatch(/^HTTP\/1\.1 [24]\d\d /)
+    const [, ...fields] = head.split('\r\n')
+    expect(fields.length).toBeGreaterThan(2)
+    for (const field of fields) {
+      expect(field).toMatch(/^[\w-]+: [^\r\n]*$/)
+      expect(field).not.toMatch(/^set-cookie:/i)
     }
+    const id = fields.find((field) => /^x-request-id:/i.test(field))
+    expect(id?.slice('x-request-id: '.length)).toMatch(/^[0-9a-f-]{36}$/)
   })
 
-  it('cannot change the prototype of objects', async () => {
+  it.each([
+    ['PUT', '/api/v1/policies/quick', 'max_attempts'],
+    ['PUT', '/api/v1/retry/policy', 'max_attempts'],
+    ['POST', '/api/v1/dead-letters/replay', 'dry_run'],
+    ['POST', '/api/v1/request', 'url'],
+  ] as const)('cannot change the prototype of objects: %s %s', async (method, path, field) => {
     const { hf, ask } = await open()
     await failCall(hf, 'quick', {
       payload: JSON.parse('{"__proto__":{"polluted":1}}') as object,
       itemId: 'i',
     })
-    const body = '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"max_attempts":2}'
-    for (const [method, path] of [
-      ['PUT', '/api/v1/policies/quick'],
-      ['PUT', '/api/v1/retry/policy'],
-      ['POST', '/api/v1/dead-letters/replay'],
-      ['POST', '/api/v1/config/validate'],
-    ] as const)
-      await ask(method, path, { body, headers: { 'content-type': 'application/json' } })
+    const before = Object.getOwnPropertyNames(Object.prototype)
+    for (const key of ['__proto__', 'constructor', 'prototype']) {
+      const body = `{"${key}":{"polluted":1,"prototype":{"polluted":1}},"${field}":2}`
+      const answer = await ask(method, path, { body, headers: { 'content-type': 'application/json' } })
+      expect(answer.status).toBe(400)
+      expect(Object.getOwnPropertyNames(Object.prototype)).toEqual(before)
+      expect(({} as { polluted?: number }).polluted).toBeUndefined()
+    }
+  })
+
+  it('cannot change the prototype of objects by a config that is validated', async () => {
+    const { ask } = await open()
+    const before = Object.getOwnPropertyNames(Object.prototype)
+    const text = '{"version":"1.1.0","policies":{"__proto__":{"polluted":1}},"__proto__":{"polluted":1}}'
+    const answer = await ask('POST', '/api/v1/config/validate', { body: text })
+    expect(answer.body).toMatchObject({ valid: false })
+    expect(Object.getOwnPropertyNames(Object.prototype)).toEqual(before)
     expect(({} as { polluted?: number }).polluted).toBeUndefined()
   })
 })

@@ -30,6 +30,27 @@ describe.each(STORES)('encrypted payloads in %s', (kind) => {
     expect(handler.args[0]?.[0]).toEqual(payload)
   })
 
+  it('are not decrypted after two entries have swapped them in the store', async () => {
+    const store = await freshStore(kind)
+    const { queue, enqueue } = await setup({ store, options: { encryptionKey: OLD } })
+    const [first, second] = [await enqueue('first'), await enqueue('second')]
+    const [one, two] = await Promise.all(
+      [first, second].map(
+        async ({ dlqId }) => (await store.deadLetters.get(dlqId, new Date(0)))?.originalPayload,
+      ),
+    )
+    const later = new Date(Date.UTC(2100, 0))
+    await store.deadLetters.edit(first.dlqId, two, later)
+    await store.deadLetters.edit(second.dlqId, one, later)
+    for (const { dlqId } of [first, second]) {
+      const { code, message } = await refusal(queue.get(dlqId))
+      expect(code).toBe('CONFIG_INVALID')
+      expect(message).toContain(
+        `the payload of ${dlqId} cannot be decrypted with the key 2025: it was changed`,
+      )
+    }
+  })
+
   it('are encrypted with the newest key by a rotation', async () => {
     const store = await freshStore(kind)
     const { queue, enqueue, live } = await setup({ store })

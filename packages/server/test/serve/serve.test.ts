@@ -256,6 +256,12 @@ describe('TLS', () => {
         .end(),
     )
     expect(headers['strict-transport-security']).toBe('max-age=31536000')
+    // A client without TLS gets no answer, and in particular no data.
+    const answer = await raw(
+      Number(new URL(url).port),
+      'GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n',
+    ).catch(() => '')
+    expect(answer).not.toMatch(/^HTTP\/1\.1 2/)
   })
 
   test('reports which file cannot be read or does not match', async () => {
@@ -297,6 +303,22 @@ describe('the dashboard', () => {
     const script = await fetch(`${url}/assets/app-1.js`)
     expect(script.headers.get('content-type')).toContain('text/javascript')
     expect(script.headers.get('cache-control')).toContain('immutable')
+  })
+
+  test('cannot be framed by another site', async () => {
+    const { url } = await start({ dashboard: built() })
+    for (const path of [
+      '/',
+      '/breakers',
+      '/assets/app-1.js',
+      '/api/v1/policies',
+      '/missing.js',
+      '/api/v1/nothing',
+    ]) {
+      const { headers } = await fetch(url + path)
+      expect(headers.get('x-frame-options')).toBe('DENY')
+      expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
+    }
   })
 
   test('is compressed for clients that accept gzip', async () => {
