@@ -115,6 +115,7 @@ export function completeOptions<TI extends unknown[]>(options: Options<TI>): Com
   options.cacheGetKey ??= (...args) => JSON.stringify(args)
   options.enableSnapshots = options.enableSnapshots !== false
   options.coalesce = Boolean(options.coalesce)
+  options.rotateBucketController ??= undefined // the key exists, as in opossum
   options.coalesceTTL ??= options.timeout
   options.coalesceResetOn = options.coalesceResetOn?.filter((event) => RESET_EVENTS.includes(event)) ?? []
   if (options.cache) {
