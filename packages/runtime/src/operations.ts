@@ -1,6 +1,7 @@
 /**
  * The operations of the config file. `holdfast types` generates a file that adds them; `hf.run`, `hf.guard`, `hf.createFetch`,
- * `hf.undici` and the steps of `hf.pipeline` then accept only these names. While it is empty, they accept any string.
+ * `hf.undici`, `hf.deadLetters.handle`, `hf.config.explain` and the steps of `hf.pipeline` then accept only these names. While it is
+ * empty, they accept any string.
  */
 export interface Operations {}
 

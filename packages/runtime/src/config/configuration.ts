@@ -34,6 +34,7 @@ import { errorMessageOf, type RetryPolicy } from '@holdfast/records'
 import type { PolicyService } from '../api-types.js'
 import { parseActor } from '../call-options.js'
 import { PayloadCipher } from '../dead-letters/payload-cipher.js'
+import type { OperationName } from '../operations.js'
 
 export type { Reloaded } from '@holdfast/config'
 
@@ -122,7 +123,7 @@ export class Configuration {
   }
 
   /** Explains how an operation is protected: each effective value with its origin, and the resulting delays. */
-  async explain(operation: string): Promise<Explanation> {
+  async explain(operation: OperationName): Promise<Explanation> {
     return explain(
       this.activeConfig.resolved,
       operation,

@@ -4,6 +4,7 @@ import { type DeadLetter, errorMessageOf, RetentionClock } from '@holdfast/recor
 import type { DeadLetterStats, Page } from '@holdfast/store'
 import { type Attempt, HoldfastError } from 'holdfast'
 import type { Run } from '../api-types.js'
+import type { OperationName } from '../operations.js'
 import { BestEffortAudit } from './best-effort-audit.js'
 import { CapacityMonitor } from './capacity-monitor.js'
 import { editPayload } from './edit.js'
@@ -113,7 +114,10 @@ export class DeadLetters {
   }
 
   /** Registers the handler that replays an operation's entries. It replaces an earlier one. @throws INVALID_OPTIONS */
-  handle<P>(operation: string, handler: (payload: P, entry: DeadLetter, attempt: Attempt) => unknown): void {
+  handle<P>(
+    operation: OperationName,
+    handler: (payload: P, entry: DeadLetter, attempt: Attempt) => unknown,
+  ): void {
     this.handlers.handle(operation, handler as DeadLetterHandler)
   }
 
