@@ -32,7 +32,7 @@ function readPlatform() {
 const isFaked = (): boolean => setTimeout !== platform.setTimeout || Date !== platform.Date
 
 /** The replaced clock in use, and the offset that is added to its readings so that time continues where it was. */
-let faked: { now(): number } | undefined
+let fakedSource: { now(): number } | undefined
 let fakedOffset = 0
 
 /** Monotonic time while timers are replaced: from the replaced `performance`, or from `Date` where only the others are replaced. */
@@ -43,8 +43,8 @@ function readFakedTime(): number {
   const isDateLeading = isPerformanceReal && setTimeout !== platform.setTimeout && Date !== platform.Date
   if (isPerformanceReal && !isDateLeading) return real.now()
   const source = isDateLeading ? Date : performance
-  if (source !== faked) {
-    faked = source
+  if (source !== fakedSource) {
+    fakedSource = source
     // A replaced `performance` counts from 0, a replaced `Date` from the present. The offset is in whole milliseconds, so that
     // sums of readings and durations stay exact.
     fakedOffset = Math.round(real.now() - (isDateLeading ? platform.Date.now() : 0))
@@ -52,16 +52,16 @@ function readFakedTime(): number {
   return source.now() + fakedOffset
 }
 
-/** Identifies the timers in use. It changes when a test runner replaces or restores them; timers set before then never fire. */
-export const timersInUse = (): unknown => setTimeout
+/** The `setTimeout` in use. It changes when a test runner replaces or restores the timers; those set before then never fire. */
+export const readSetTimeout = (): unknown => setTimeout
 
 const readTime = (): number => (isFaked() ? readFakedTime() : platform.performance.now())
 
 /** The longest delay of a platform timer; a longer one would fire at once. */
 export const MAX_TIMER_MS = 2_147_483_647
 
-/** Platform timers use whole milliseconds and can fire this much too early. */
-export const EARLY_MS = 2
+/** Platform timers use whole milliseconds and can fire too early by up to this time. */
+export const MAX_EARLY_MS = 2
 
 class SystemTimer {
   private handle: ReturnType<typeof setTimeout> | undefined
@@ -81,7 +81,7 @@ class SystemTimer {
   private readonly onTimer = (isPartial: boolean): void => {
     const remaining = this.dueAt - readTime()
     // A last chunk that is far too early means that the platform's timers are faked, and then the timer is right.
-    if (isPartial ? remaining > 0 : remaining > 0 && remaining <= EARLY_MS) this.schedule(remaining)
+    if (isPartial ? remaining > 0 : remaining > 0 && remaining <= MAX_EARLY_MS) this.schedule(remaining)
     else this.fn()
   }
 
@@ -120,6 +120,8 @@ export const systemRandom: Random = () => Math.random()
 const BURST_CALLS = 63
 /** Calls that are less than this apart form a burst. */
 const BURST_GAP_MS = 0.05
+/** A timer that has not ended its burst after this time counts as lost, and another one is set. */
+const LOST_BURST_TIMER_MS = 100
 
 let burstStartTime = 0
 let burstReadsLeft = 0
@@ -144,7 +146,7 @@ export function approximateStartTime(clock: Clock): number {
   const now = platform.performance.now()
   if (now - burstStartTime < BURST_GAP_MS) {
     burstReadsLeft = BURST_CALLS
-    if (now - burstStartedAt > 100) {
+    if (now - burstStartedAt > LOST_BURST_TIMER_MS) {
       burstStartedAt = now
       runOutsideContext(() => setTimeout(endBurst, 1))
     }
@@ -183,31 +185,31 @@ export function nextMacrotask(): Promise<void> {
 const MAX_FINITE_ATTEMPTS = 1_000_000
 
 /** Calls between two attempts that wait only for a turn of the event loop. */
-let yielding = 0
+let yieldingCalls = 0
 /** The same for calls that are treated as endless. */
-let yieldingEndlessly = 0
+let yieldingEndlessCalls = 0
 
 /** After this many attempts without a delay the event loop gets a turn, so that timers and aborts are handled. */
-export const YIELD_EVERY = 100
+export const YIELD_EVERY_ATTEMPTS = 100
 
 /** Waits for a turn of the event loop between two attempts of a call with `maxAttempts`. */
 export async function yieldTurn(maxAttempts: number): Promise<void> {
   const isEndless = maxAttempts > MAX_FINITE_ATTEMPTS
-  if (isEndless) yieldingEndlessly++
-  else yielding++
+  if (isEndless) yieldingEndlessCalls++
+  else yieldingCalls++
   await nextMacrotask()
-  if (isEndless) yieldingEndlessly--
-  else yielding--
+  if (isEndless) yieldingEndlessCalls--
+  else yieldingCalls--
 }
 
-/** For how many turns of the event loop {@link allSettled} waits for endless calls. */
+/** For how many turns of the event loop {@link waitUntilIdle} waits for endless calls. */
 const MAX_ENDLESS_TURNS = 150
 
 /** Resolves when no call can proceed before time advances. */
-export async function allSettled(): Promise<void> {
+export async function waitUntilIdle(): Promise<void> {
   for (
     let turns = 0;
-    turns === 0 || yielding > 0 || (yieldingEndlessly > 0 && turns < MAX_ENDLESS_TURNS);
+    turns === 0 || yieldingCalls > 0 || (yieldingEndlessCalls > 0 && turns < MAX_ENDLESS_TURNS);
     turns++
   )
     await nextMacrotask()

@@ -26,7 +26,7 @@ const BREAKER_VERSION = 1
 
 /**
  * A circuit breaker: closed while its target works, open while calls are rejected, half open while a few probes find out
- * whether the target has recovered. It has no timer: once the open time is over, the next call becomes a probe.
+ * whether the target has recovered. It has no timer: once the open duration has passed, the next call becomes a probe.
  *
  * @example
  * ```ts
@@ -63,12 +63,12 @@ export class CircuitBreaker {
   probeSuccesses = 0
   /** @internal How often the breaker opened in a row, without staying closed for as long as it was open. */
   consecutiveOpens = 0
-  /** @internal The current or last open time. */
+  /** @internal The current or last open duration. */
   openDuration = 0
-  /** @internal The duration for which an operator tripped the breaker; undefined if the settings determine the open time. */
+  /** @internal The duration for which an operator tripped the breaker; undefined if the settings determine it. */
   tripDuration: number | undefined = undefined
   /** @internal When the breaker last closed. */
-  closedAt = Number.NEGATIVE_INFINITY
+  closedAt = -Infinity
   /** @internal The results that an adaptive threshold is computed from. */
   recentOutcomes: string | undefined
   /** @internal Wall time of the last counted failure. */
@@ -100,8 +100,8 @@ export class CircuitBreaker {
   }
 
   /**
-   * Creates a breaker from a snapshot: a closed one with its window, an open one with the rest of its open time but never more
-   * than its options allow, a half-open one as open with its open time over.
+   * Creates a breaker from a snapshot: a closed one with its window, an open one with the rest of its open duration but never
+   * more than its options allow, a half-open one as open with its open duration over.
    *
    * @throws INVALID_OPTIONS for a snapshot that is not valid
    */
@@ -157,8 +157,8 @@ export class CircuitBreaker {
   }
 
   /**
-   * Opens the breaker now; if it is open, its open time starts again. With a `duration` it stays open for that time, else
-   * for the open time of its settings; Infinity is until {@link CircuitBreaker.reset}, at most 365 days. Then the next call
+   * Opens the breaker now; if it is open, its open duration starts again. With a `duration` it stays open for that time,
+   * else for the open duration of its settings; Infinity is until {@link CircuitBreaker.reset}, at most 365 days. Then the next call
    * becomes a probe. Does nothing while the breaker is disabled.
    *
    * @throws INVALID_OPTIONS for a duration that is not above 0
@@ -235,7 +235,7 @@ export class CircuitBreaker {
       return true
     }
     if (this.currentState === 'open') {
-      // A clock that was set back does not extend the open time.
+      // A clock that was set back does not extend the open duration.
       this.openUntil = Math.min(this.openUntil, now + this.openDuration)
       if (now < this.openUntil) {
         if (this.coordinator !== undefined) this.coordinator.isProbeWanted = true
@@ -243,7 +243,8 @@ export class CircuitBreaker {
       }
       if (!canProbe(this, lease, now)) return false
       this.transitionTo('half_open')
-      if (this.state !== 'half_open') return this.tryAcquire(permit, lease, now) // a listener changed the state again
+      // A listener can have changed the state again.
+      if (this.state !== 'half_open') return this.tryAcquire(permit, lease, now)
     }
     const probes =
       this.probePermits?.filter(({ leaseEnd, startedAt }) => leaseEnd > now && startedAt <= now) ?? []
@@ -308,7 +309,8 @@ export class CircuitBreaker {
       this.recentOutcomes === undefined
         ? failureThreshold
         : adaptiveThreshold(this.recentOutcomes, failureThreshold)
-    if (this.window.recordResult(now, isFailure, isSlow, threshold)) this.open(this.window.countFailures(now))
+    if (this.window.recordOutcome(now, isFailure, isSlow, threshold))
+      this.open(this.window.countFailures(now))
   }
 
   /** @internal The error for a caller that was not admitted. */

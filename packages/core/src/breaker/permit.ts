@@ -1,7 +1,7 @@
 import type { CircuitBreaker } from './breaker.js'
 import { isCountedFailure } from './counted-failure.js'
 
-/** The right to make one call. Its outcome is recorded once; further outcomes are ignored. */
+/** The right to run one attempt. Its outcome is recorded once; further outcomes are ignored. */
 export interface Permit {
   /** The call succeeded. */
   success(): void

@@ -73,7 +73,7 @@ export function createSnapshot(breaker: CircuitBreaker): BreakerSnapshot {
     nextTestTime: breaker.nextTestTime,
     lastFailureTime: breaker.lastFailureTime,
     lastStateChange: breaker.lastStateChange,
-    closedAt: breaker.closedAt > Number.NEGATIVE_INFINITY ? toWall(breaker.closedAt) : undefined,
+    closedAt: breaker.closedAt > -Infinity ? toWall(breaker.closedAt) : undefined,
     results: breaker.recentOutcomes,
     disabled: breaker.disabled,
   }

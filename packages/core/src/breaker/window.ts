@@ -1,6 +1,6 @@
 import type { BreakerSettings } from './options.js'
 
-/** Results within this fraction of a rate window share one entry, so that it never has more than 257 entries. */
+/** A rate window has this many buckets. Results in the same bucket share one entry, so there are never more than 257 entries. */
 const RATE_WINDOW_BUCKETS = 256
 
 /** The numbers of one entry: its time, and the counts of calls, failures and slow calls. */
@@ -35,7 +35,7 @@ export class OutcomeWindow {
   }
 
   /** Adds a result and returns whether it opens the breaker. `now` must not decrease from call to call. */
-  recordResult(now: number, isFailure: boolean, isSlow: boolean, threshold: number): boolean {
+  recordOutcome(now: number, isFailure: boolean, isSlow: boolean, threshold: number): boolean {
     // 2 is never reached and means no limit.
     const { windowType, failureRate = 2, slowCallRate = 2, minimumCalls } = this.settings
     const isRateWindow = windowType === 'rate'
@@ -73,6 +73,7 @@ export class OutcomeWindow {
       ;(entries[last + 3] as number) += slow
     } else entries.push(time, calls, failed, slow)
     this.addToTotals(calls, failed, slow)
+    // `adaptiveThreshold` never returns less than 2, even where `failureThreshold` is 1.
     if (!isRateWindow && this.calls > Math.max(2, settings.failureThreshold)) this.removeOldest()
   }
 

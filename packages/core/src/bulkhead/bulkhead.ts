@@ -27,7 +27,7 @@ export class Bulkhead {
   /** How long a caller can wait, in milliseconds. */
   readonly maxWait: number
 
-  constructor(limit: number, queue: number, maxWait = Number.POSITIVE_INFINITY) {
+  constructor(limit: number, queue: number, maxWait = Infinity) {
     this.limit = limit
     this.queue = maxWait === 0 ? 0 : queue
     this.maxWait = maxWait

@@ -21,7 +21,7 @@ export interface Admission {
   releasePermit(): void
   /** Whether a breaker is open, so that a retry would be rejected. */
   isOpen(): boolean
-  /** Whether every breaker is closed, so that hedging can start another parallel call. */
+  /** Whether every breaker is closed, so that hedging can start another run. */
   isClosed(): boolean
 }
 
@@ -55,13 +55,13 @@ export class BreakerAdmission implements Admission, PermitState {
   recordOutcome(
     hasThrown: boolean,
     result: unknown,
-    known: Classification | undefined,
+    classification: Classification | undefined,
     at: number | undefined,
   ): void {
     const { breaker } = this
     breaker.release(
       this,
-      breakerOutcome(breaker, hasThrown, result, known),
+      breakerOutcome(breaker, hasThrown, result, classification),
       this.hasOwnClock ? undefined : at,
     )
   }

@@ -45,7 +45,7 @@ export class AttemptLog {
   /** The difference between the wall clock and the monotonic clock. */
   private wallOffset: number | undefined = undefined
   private stopped: StopReason = 'succeeded'
-  declare private inner: Session[] | undefined
+  declare private nestedSessions: Session[] | undefined
 
   constructor(execution: LoggedExecution) {
     this.execution = execution
@@ -57,7 +57,7 @@ export class AttemptLog {
     outcome: AttemptRecord['outcome'],
     hasThrown: boolean,
     result: unknown,
-    known: Classification | undefined,
+    classification: Classification | undefined,
   ): number {
     const { executor, delay } = this.execution
     const { clock, statusOf } = executor.settings
@@ -70,13 +70,13 @@ export class AttemptLog {
     const record: Writable<AttemptRecord> = hasThrown
       ? { number, timestamp, delay, duration, outcome, error: result }
       : { number, timestamp, delay, duration, outcome }
-    const statusCode = known?.httpStatus ?? statusOf?.(result)
+    const statusCode = classification?.httpStatus ?? statusOf?.(result)
     if (statusCode !== undefined) record.statusCode = statusCode
     if (selection !== undefined) record.memberId = selection.member.id
     if (context?.notes !== undefined) record.context = context.notes
     this.records.push(record)
-    const inner = innerSessions(result, executor, run.sequence)
-    if (inner.length > 0) (this.inner ??= []).push(...inner)
+    const nestedSessions = innerSessions(result, executor, run.sequence)
+    if (nestedSessions.length > 0) (this.nestedSessions ??= []).push(...nestedSessions)
     return duration
   }
 
@@ -85,23 +85,32 @@ export class AttemptLog {
     run: AttemptRun,
     hasThrown: boolean,
     result: unknown,
-    known: Classification | undefined,
+    classification: Classification | undefined,
   ): number {
-    return this.append(run, known?.kind === 'timeout' ? 'timeout' : 'failure', hasThrown, result, known)
+    return this.append(
+      run,
+      classification?.kind === 'timeout' ? 'timeout' : 'failure',
+      hasThrown,
+      result,
+      classification,
+    )
   }
 
   /** Records and reports the failure of the current attempt. */
-  onAttemptFailed(hasThrown: boolean, result: unknown, known: Classification | undefined): void {
+  onAttemptFailed(hasThrown: boolean, result: unknown, classification: Classification | undefined): void {
     const { executor, hooks, run } = this.execution
-    const duration = this.appendFailure(run as AttemptRun, hasThrown, result, known)
+    const duration = this.appendFailure(run as AttemptRun, hasThrown, result, classification)
     this.hasThrown = hasThrown
     this.result = result
-    hooks?.onAttemptFailed(hasThrown, result, known)
+    hooks?.onAttemptFailed(hasThrown, result, classification)
     if (executor.hasListeners)
       this.emit('attempt_failed', 0, { duration, memberId: run?.selection?.member.id })
   }
 
-  /** Records a first attempt that was rejected before it started. */
+  /**
+   * Records a first attempt that was rejected before it started. Records have one outcome, `circuit_open`, for every rejection: also
+   * by a bulkhead or a pool.
+   */
   appendRejection(error: unknown): void {
     const timestamp = this.execution.executor.settings.clock.wall()
     this.records.push({ number: 1, timestamp, delay: 0, duration: 0, outcome: 'circuit_open', error })
@@ -137,17 +146,17 @@ export class AttemptLog {
 
   /** Creates the session of the call. */
   createSession(): Writable<Session> {
-    const { records: attempts, inner, stopped, execution } = this
+    const { records: attempts, nestedSessions, stopped, execution } = this
     const { name } = execution.executor.settings
     const success = stopped === 'succeeded'
     const session: Writable<Session> =
       name === undefined ? { attempts, success, stopped } : { operation: name, attempts, success, stopped }
-    if (inner !== undefined) session.inner = inner
+    if (nestedSessions !== undefined) session.inner = nestedSessions
     return session
   }
 
-  /** The last error as a `cause` option, also where an unwanted value came after it. */
-  lastError(): { cause?: unknown } {
+  /** Creates the `cause` option with the last error, also where an unwanted value came after it. */
+  createCauseOption(): { cause?: unknown } {
     const failed = this.records.findLast((record) => 'error' in record)
     return failed === undefined ? {} : { cause: failed.error }
   }

@@ -78,6 +78,6 @@ export class ExecutionDeadlines implements DeadlineEntry {
     const { attemptTimeout, totalTimeout } = this.timeouts
     return dueAt < this.total
       ? createAttemptTimeoutError(name, number, attemptTimeout)
-      : createTotalTimeoutError(name, totalTimeout, log?.lastError())
+      : createTotalTimeoutError(name, totalTimeout, log?.createCauseOption())
   }
 }

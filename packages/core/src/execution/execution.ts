@@ -2,7 +2,7 @@ import { type AbortListener, offAbort, onAbort } from '../abort.js'
 import { AttemptContext, type AttemptRun, createRun } from '../attempt/attempt.js'
 import { Slot, type SlotOwner } from '../bulkhead/slot.js'
 import type { Classification } from '../classify/index.js'
-import { approximateStartTime, YIELD_EVERY } from '../clock.js'
+import { approximateStartTime, YIELD_EVERY_ATTEMPTS } from '../clock.js'
 import { createDeferred, type Deferred } from '../deferred.js'
 import type { HoldfastError } from '../errors.js'
 import { type Fallback, runFallback } from '../fallback/fallback.js'
@@ -49,7 +49,7 @@ type AnyExecution = Execution<any>
  * Results of attempts that are no longer awaited are ignored. The parts that few executions need are created when they are
  * needed, and each names in an interface what it needs of the execution: {@link AttemptLog} records and reports,
  * {@link ExecutionDeadlines} limits time, {@link MemberSelection} chooses pool members, {@link RetryWait} waits between
- * attempts, {@link HedgedAttempt} makes parallel calls.
+ * attempts, {@link HedgedAttempt} makes parallel runs.
  */
 export class Execution<T> implements Deferred<T>, AbortListener, SlotOwner {
   resolve!: (value: T | PromiseLike<T>) => void
@@ -72,8 +72,8 @@ export class Execution<T> implements Deferred<T>, AbortListener, SlotOwner {
   private isEnded = false
   run: AttemptRun | undefined = undefined
   log: AttemptLog | undefined = undefined
-  /** When the first attempt started. */
-  private beganAt = 0
+  /** When the first attempt started, from which the total timeout counts. */
+  private callStartedAt = 0
   /** The wait for the next attempt, until it starts. */
   private wait: RetryWait | undefined = undefined
   // Fields that few executions need are declared and not set, so that the others stay small.
@@ -162,7 +162,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, SlotOwner {
     this.currentAttempt = 1
     this.run = createRun(1, startedAt, sequence, context, undefined)
     this.admission?.resumePermit(epoch)
-    this.beganAt = startedAt
+    this.callStartedAt = startedAt
     this.deadlines?.setStart(startedAt)
     return this
   }
@@ -263,7 +263,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, SlotOwner {
     this.currentAttempt = number + 1
     this.slot?.addRun()
     if (number === 0) {
-      this.beganAt = now
+      this.callStartedAt = now
       deadlines?.setStart(now)
       if (budget !== undefined) countCall(budget)
     }
@@ -277,7 +277,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, SlotOwner {
     const { clock } = executor.settings
     const hasJustEnded =
       number > 0 &&
-      number % YIELD_EVERY !== 0 &&
+      number % YIELD_EVERY_ATTEMPTS !== 0 &&
       this.delay === 0 &&
       !executor.hasListeners &&
       this.policy.beforeRetry === undefined
@@ -300,19 +300,22 @@ export class Execution<T> implements Deferred<T>, AbortListener, SlotOwner {
       (this.policy.retryIf !== undefined &&
         shouldRetryOutcome(this.policy, { value: result, attempt: number }))
     if (!isFailure && members === undefined) return this.succeed(result as T)
-    const known = isFailure || hasStatus(result) ? executor.classify(result, hasThrown) : undefined
-    if (isFailure && this.hooks !== undefined) this.applyPolicy(this.hooks.policyFor(known))
+    const classification = isFailure || hasStatus(result) ? executor.classify(result, hasThrown) : undefined
+    if (isFailure && this.hooks !== undefined) this.applyPolicy(this.hooks.policyFor(classification))
     const { policy } = this
     const isMemberFault =
-      members !== undefined && members.recordOutcome(run, hasThrown, result, known, endedAt)
+      members !== undefined && members.recordOutcome(run, hasThrown, result, classification, endedAt)
     const isWanted = !(isFailure || isMemberFault)
-    if (!hasThrown && (isWanted || (known !== undefined && policy.matchesAbortOn?.(result, known) === true)))
+    if (
+      !hasThrown &&
+      (isWanted || (classification !== undefined && policy.matchesAbortOn?.(result, classification) === true))
+    )
       return this.succeed(result as T)
-    this.admission?.recordOutcome(hasThrown, result, known, endedAt)
+    this.admission?.recordOutcome(hasThrown, result, classification, endedAt)
     if (this.isEnded) return false // a listener aborted the call
     this.deadlines?.clear()
     this.currentAttempt = 0
-    this.openLog().onAttemptFailed(hasThrown, result, known)
+    this.openLog().onAttemptFailed(hasThrown, result, classification)
     if (hasThrown && endedAt !== undefined && endedAt >= this.totalDeadline) return this.stop('deadline')
     if (
       !isStopped &&
@@ -322,12 +325,12 @@ export class Execution<T> implements Deferred<T>, AbortListener, SlotOwner {
       return this.stop('nested')
     if (
       isStopped ||
-      (hasThrown && !isRetryable(policy, result, known as Classification, number, isMemberFault))
+      (hasThrown && !isRetryable(policy, result, classification as Classification, number, isMemberFault))
     )
       return this.stop('not_retryable')
     // A rate-limited member gets time to recover while the call is sent to another one.
-    const canFailOver = known?.kind === 'rate_limited' && members?.hasUntriedMember()
-    return this.scheduleRetry(canFailOver ? undefined : known?.retryAfter)
+    const canFailOver = classification?.kind === 'rate_limited' && members?.hasUntriedMember()
+    return this.scheduleRetry(canFailOver ? undefined : classification?.retryAfter)
   }
 
   /** Applies another policy from here on; attempts and time are still counted over the whole execution. */
@@ -335,7 +338,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, SlotOwner {
     if (effective === undefined || effective.policy === this.policy) return
     this.policy = effective.policy
     this.deadlines ??= new ExecutionDeadlines(this, effective)
-    this.deadlines.setStart(this.beganAt, effective)
+    this.deadlines.setStart(this.callStartedAt, effective)
   }
 
   /** Starts the wait for the next attempt, or stops. Returns true where the next attempt starts now. */
@@ -356,7 +359,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, SlotOwner {
     this.delay = delay
     log.onRetryScheduled(delay)
     if (this.isEnded) return false // a listener aborted the call
-    if (delay === 0 && number % YIELD_EVERY !== 0 && policy.beforeRetry === undefined) return true
+    if (delay === 0 && number % YIELD_EVERY_ATTEMPTS !== 0 && policy.beforeRetry === undefined) return true
     this.wait = new RetryWait(this, delay)
     this.wait.start()
     return false
@@ -466,9 +469,9 @@ export class Execution<T> implements Deferred<T>, AbortListener, SlotOwner {
     const log = this.openLog()
     const { hasThrown, result } = log
     this.release()
-    const stored = log.onSettled(hasThrown ? stopped : 'unwanted_value')
+    const hookResult = log.onSettled(hasThrown ? stopped : 'unwanted_value')
     if (!hasThrown) this.resolve(result as T)
-    else if (stored !== undefined) stored.then(() => this.reject(result))
+    else if (hookResult !== undefined) hookResult.then(() => this.reject(result))
     else if (fallback === undefined) this.reject(result)
     else runFallback(fallback, result, { attempt: this.number, context: this.context }, this.signal, this)
   }

@@ -12,7 +12,7 @@ import type { MemberSelection } from './member-selection.js'
 import { isNestedFailure } from './nested-failure.js'
 import { CANCELLED_ATTEMPT } from './outcome.js'
 
-/** What the parallel calls of a hedged attempt need of their execution. */
+/** What the parallel runs of a hedged attempt need of their execution. */
 export interface HedgedExecution {
   readonly executor: Executor
   readonly policy: CompiledRetryPolicy
@@ -26,7 +26,7 @@ export interface HedgedExecution {
   openLog(): AttemptLog
 }
 
-/** Applies the rules of an execution to the parallel calls of its hedged attempt. */
+/** Applies the rules of an execution to the parallel runs of its hedged attempt. */
 export class ExecutionHedgeHost implements HedgeHost {
   private readonly execution: HedgedExecution
 
@@ -42,33 +42,34 @@ export class ExecutionHedgeHost implements HedgeHost {
     const { executor, admission, members } = this.execution
     const { pool, budget } = executor.settings
     if (admission?.isClosed() === false || pool?.hasUntriedMember([]) === false) return false
-    // The budget comes last, so that no retry is withdrawn for a call that is not made.
+    // The budget comes last, so that no retry is withdrawn for a run that does not start.
     if (budget !== undefined && !withdrawRetry(budget)) return false
     return pool === undefined ? undefined : (members?.select() ?? false)
   }
 
-  onRunFailed(run: AttemptRun, outcome: unknown): { known: Classification; shouldHedge: boolean } {
+  onRunFailed(run: AttemptRun, outcome: unknown): { classification: Classification; shouldHedge: boolean } {
     const { executor, policy, members } = this.execution
     const error = unwrapStopRetrying(outcome)
-    const known = executor.classify(error, true)
-    const isMemberFault = members?.recordOutcome(run, true, error, known, undefined) ?? false
-    const mustWait = known.retryAfter !== undefined && policy.respectRetryAfter && members === undefined
+    const classification = executor.classify(error, true)
+    const isMemberFault = members?.recordOutcome(run, true, error, classification, undefined) ?? false
+    const mustWait =
+      classification.retryAfter !== undefined && policy.respectRetryAfter && members === undefined
     const shouldHedge =
       !(policy.nested === 'stop' && isNestedFailure(error, policy, executor, members, run.sequence)) &&
-      isRetryable(policy, error, known, run.number, isMemberFault) &&
+      isRetryable(policy, error, classification, run.number, isMemberFault) &&
       !mustWait &&
       !isStopRetrying(outcome)
-    return { known, shouldHedge }
+    return { classification, shouldHedge }
   }
 
-  appendFailure(run: AttemptRun, error: unknown, known: Classification): void {
-    this.execution.openLog().appendFailure(run, true, error, known)
+  appendFailure(run: AttemptRun, error: unknown, classification: Classification): void {
+    this.execution.openLog().appendFailure(run, true, error, classification)
   }
 
   cancelRun(run: AttemptRun, reason: unknown, isDeadline: boolean): void {
     const { executor, members } = this.execution
-    const known = isDeadline ? executor.classify(reason, true) : CANCELLED_ATTEMPT
-    members?.recordOutcome(run, true, reason, known, undefined)
+    const classification = isDeadline ? executor.classify(reason, true) : CANCELLED_ATTEMPT
+    members?.recordOutcome(run, true, reason, classification, undefined)
   }
 
   promoteRun(run: AttemptRun): void {

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.js'
 import type { MemberPool, Selection } from '../pool/members/member-pool.js'
 import { breakerOutcome } from './outcome.js'
 
-/** The pool members that one execution was sent to. */
+/** The selections of one call: the pool members that its attempts were sent to. */
 export class MemberSelection {
   private readonly pool: MemberPool
   private readonly clock: Clock
@@ -37,15 +37,15 @@ export class MemberSelection {
     hasThrown: boolean,
     result: unknown,
     classification: Classification | undefined,
-    at: number | undefined,
+    attemptEndedAt: number | undefined,
   ): boolean {
     const { selection, startedAt } = run
     if (selection === undefined) return false
     if (run.isMemberFault === undefined) {
       const outcome = breakerOutcome(undefined, hasThrown, result, classification)
       const duration = this.clock.now() - startedAt
-      // An attempt that ended at its deadline is never late, whichever clock the pool uses.
-      const endedAt = at === undefined ? undefined : Number.NEGATIVE_INFINITY
+      // An attempt that ended at its deadline is never late. Its time is not passed on, because the pool can have another clock.
+      const endedAt = attemptEndedAt === undefined ? undefined : -Infinity
       run.isMemberFault = this.pool.recordOutcome(
         selection,
         { hasThrown, result, classification, breakerOutcome: outcome, duration, endedAt },

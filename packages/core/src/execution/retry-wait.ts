@@ -1,7 +1,7 @@
 import { setCallTimer } from '../async-context.js'
 import { AttemptContext } from '../attempt/attempt.js'
 import { readCauseChain } from '../classify/cause-chain.js'
-import { YIELD_EVERY, yieldTurn } from '../clock.js'
+import { YIELD_EVERY_ATTEMPTS, yieldTurn } from '../clock.js'
 import { setCause } from '../fallback/fallback.js'
 import { returnRetry } from '../retry/budget.js'
 import { unwrapStopRetrying } from '../retry/decide.js'
@@ -46,7 +46,8 @@ export class RetryWait {
     const { delay, execution } = this
     const { executor, policy, number } = execution
     if (delay > 0) this.timer = setCallTimer(executor.settings.clock, () => this.onTimer(), delay)
-    else if (number % YIELD_EVERY === 0) void yieldTurn(policy.maxAttempts).then(() => this.onTimer())
+    else if (number % YIELD_EVERY_ATTEMPTS === 0)
+      void yieldTurn(policy.maxAttempts).then(() => this.onTimer())
     else this.onTimer()
   }
 

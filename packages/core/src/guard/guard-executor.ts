@@ -217,10 +217,12 @@ export class GuardExecutor implements Omit<Guard, 'wrap'>, Executor {
   /** Classifies an error, or a value that is treated as a failure. */
   classify(result: unknown, hasThrown: boolean): Classification {
     const { settings, refine } = this
-    const known = classify(result, this.wall)
-    if (!hasThrown) return known
+    const classification = classify(result, this.wall)
+    if (!hasThrown) return classification
     const classified =
-      settings.classify === undefined ? known : mergeClassification(known, settings.classify, result)
+      settings.classify === undefined
+        ? classification
+        : mergeClassification(classification, settings.classify, result)
     return refine === undefined ? classified : refine(result, classified)
   }
 
@@ -319,16 +321,16 @@ const argumentsOf = (count: number, a: unknown, b: unknown, c: unknown): unknown
 
 /** Merges the classification with the result of the user's `classify`. A function that throws is reported once. */
 function mergeClassification(
-  known: Classification,
+  classification: Classification,
   userClassify: NonNullable<GuardSettings['classify']>,
   error: unknown,
 ): Classification {
   try {
     const own = userClassify(error)
-    const { category = known.category, kind = known.kind } = own ?? {}
-    return { ...known, ...own, category, kind }
+    const { category = classification.category, kind = classification.kind } = own ?? {}
+    return { ...classification, ...own, category, kind }
   } catch (thrown) {
     reportOnce('classify', userClassify, thrown)
-    return known
+    return classification
   }
 }

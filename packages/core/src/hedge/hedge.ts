@@ -6,11 +6,11 @@ import type { Duration } from '../duration.js'
 import type { Selection } from '../pool/members/member-pool.js'
 import { isStopRetrying, unwrapStopRetrying } from '../retry/decide.js'
 
-/** When an attempt that has not settled gets another parallel call. */
+/** When an attempt that has not settled gets another run: a further call of the function, parallel to the first. */
 export interface HedgeOptions {
-  /** How long to wait for a result before another call starts; after a failure it starts at once. */
+  /** How long to wait for a result before another run starts; after a failure it starts at once. */
   delay: Duration
-  /** The maximum number of calls in addition to the first. @defaultValue 1 */
+  /** The maximum number of runs in addition to the first. @defaultValue 1 */
   max?: number | undefined
 }
 
@@ -20,7 +20,7 @@ export interface HedgeSettings {
   readonly max: number
 }
 
-/** The reason with which the signals of slower calls are aborted. */
+/** The reason with which the signals of slower runs are aborted. */
 const LOSER_ABORT_REASON = /* @__PURE__ */ new DOMException(
   'another hedged call succeeded first',
   'AbortError',
@@ -30,15 +30,15 @@ const LOSER_ABORT_REASON = /* @__PURE__ */ new DOMException(
 export interface HedgeHost {
   /** Calls the guarded function. */
   callFunction(context: AttemptContext): Promise<unknown>
-  /** Reserves another call. Returns its member, undefined where there is no pool, false where the call is not allowed. */
+  /** Reserves another run. Returns its member, undefined where there is no pool, false where the run is not allowed. */
   select(): Selection | undefined | false
-  /** Handles the failure of one call; returns its classification and whether another call can start at once. */
-  onRunFailed(run: AttemptRun, error: unknown): { known: Classification; shouldHedge: boolean }
-  /** Adds a failed call to the log while others are still running. */
-  appendFailure(run: AttemptRun, error: unknown, known: Classification): void
-  /** Handles the end of a call whose result is no longer needed. A deadline counts against its member, an abort does not. */
+  /** Handles the failure of one run; returns its classification and whether another run can start at once. */
+  onRunFailed(run: AttemptRun, error: unknown): { classification: Classification; shouldHedge: boolean }
+  /** Adds a failed run to the log while others are still running. */
+  appendFailure(run: AttemptRun, error: unknown, classification: Classification): void
+  /** Handles the end of a run whose result is no longer needed. A deadline counts against its member, an abort does not. */
   cancelRun(run: AttemptRun, reason: unknown, isDeadline: boolean): void
-  /** Makes this call the one that represents the attempt in records. */
+  /** Makes this run the one that represents the attempt in records. */
   promoteRun(run: AttemptRun): void
 }
 
@@ -47,9 +47,9 @@ interface HedgedRun extends AttemptRun {
 }
 
 /**
- * One attempt with several parallel calls. Another call starts after each `delay` without a result, and at once after a
- * failure, while `max` and the budget allow it. The first success wins and the other calls are aborted. When the last
- * call has failed, the attempt fails with its error.
+ * One attempt with several parallel runs. Another run starts after each `delay` without a result, and at once after a
+ * failure, while `max` and the budget allow it. The first success wins and the other runs are aborted. When the last
+ * run has failed, the attempt fails with its error.
  */
 export class HedgedAttempt {
   private readonly host: HedgeHost
@@ -57,7 +57,7 @@ export class HedgedAttempt {
   private readonly delay: number
   private readonly first: AttemptRun
   private readonly running = new Set<HedgedRun>()
-  private callsLeft: number
+  private runsLeft: number
   private timer: unknown = undefined
   private isOver = false
   private resolve!: (value: unknown) => void
@@ -68,7 +68,7 @@ export class HedgedAttempt {
     this.clock = clock
     this.delay = delay
     this.first = first
-    this.callsLeft = max
+    this.runsLeft = max
   }
 
   start(): Promise<unknown> {
@@ -79,14 +79,14 @@ export class HedgedAttempt {
     })
   }
 
-  /** Before the attempt is aborted, makes its oldest running call, or one that has already failed, represent the attempt. */
+  /** Before the attempt is aborted, makes its oldest run, or one that has already failed, represent the attempt. */
   promoteOldestRun(): void {
     const runs = [...this.running]
     const run = runs.find(({ context }) => context.onDeadline !== undefined) ?? runs[0]
     if (run !== undefined && !this.isOver) this.promote(run)
   }
 
-  /** Aborts all calls. A deadline counts against their members; the caller's abort does not. */
+  /** Aborts all runs. A deadline counts against their members; the caller's abort does not. */
   cancel(reason: unknown, isDeadline: boolean): void {
     if (this.isOver) return
     this.finish(reason, isDeadline)
@@ -109,13 +109,13 @@ export class HedgedAttempt {
 
   private readonly startNextHedge = (): void => {
     this.clock.clearTimer(this.timer)
-    if (this.isOver || this.callsLeft === 0) return
+    if (this.isOver || this.runsLeft === 0) return
     const selection = this.host.select()
     if (this.isOver) {
       // A listener of the member's breaker aborted the call.
       if (selection) this.host.cancelRun(this.createRun(selection), LOSER_ABORT_REASON, false)
     } else if (selection !== false) {
-      this.callsLeft--
+      this.runsLeft--
       this.startRun(selection)
     } else if (this.running.size > 0 && this.delay > 0) this.waitForNextHedge()
   }
@@ -133,7 +133,7 @@ export class HedgedAttempt {
   private startRun(selection: Selection | undefined): void {
     const run = this.createRun(selection)
     this.running.add(run)
-    if (this.callsLeft > 0) this.waitForNextHedge()
+    if (this.runsLeft > 0) this.waitForNextHedge()
     this.host.callFunction(run.context).then(
       (value) => {
         if (this.isOver) return
@@ -149,10 +149,10 @@ export class HedgedAttempt {
 
   private onRunFailed(run: HedgedRun, error: unknown): void {
     this.running.delete(run)
-    const { known, shouldHedge } = this.host.onRunFailed(run, error)
+    const { classification, shouldHedge } = this.host.onRunFailed(run, error)
     if (shouldHedge) this.startNextHedge()
-    else this.callsLeft = 0
-    if (this.running.size > 0 && !isStopRetrying(error)) this.host.appendFailure(run, error, known)
+    else this.runsLeft = 0
+    if (this.running.size > 0 && !isStopRetrying(error)) this.host.appendFailure(run, error, classification)
     else {
       this.promote(run)
       this.finish(unwrapStopRetrying(error), false)

@@ -33,8 +33,8 @@ export interface AvailabilityOptions {
  */
 export class Availability implements SlotIndexed {
   /** The number of slots that can be selected, and of those that are not drained. */
-  available = 0
-  enabled = 0
+  availableCount = 0
+  enabledCount = 0
   private flags = new Uint8Array(0)
   /** The earliest time for which each slot is queued; Infinity for a slot that is not queued. */
   private queuedAt = new Float64Array(0)
@@ -66,7 +66,7 @@ export class Availability implements SlotIndexed {
 
   /** Whether so few members are available that the selection is among all enabled ones (panic mode). */
   private get isPanicking(): boolean {
-    return this.available < this.panicThreshold * this.enabled
+    return this.availableCount < this.panicThreshold * this.enabledCount
   }
 
   /** Adds the slot of a new member, enabled. */
@@ -107,7 +107,7 @@ export class Availability implements SlotIndexed {
   drain(slot: number): boolean {
     if (!this.isEnabled(slot)) return false
     ;(this.flags[slot] as number) ^= ENABLED
-    this.enabled--
+    this.enabledCount--
     this.panicStrategy?.markUnavailable(slot)
     this.refresh(slot)
     this.updateEjection(slot, false)
@@ -118,7 +118,7 @@ export class Availability implements SlotIndexed {
   enable(slot: number): boolean {
     if (this.isEnabled(slot)) return false
     ;(this.flags[slot] as number) ^= ENABLED
-    this.enabled++
+    this.enabledCount++
     this.panicStrategy?.markAvailable(slot)
     this.updateEjection(slot, this.isOpen(slot))
     this.refresh(slot)
@@ -165,8 +165,8 @@ export class Availability implements SlotIndexed {
     while (this.dueSlots.earliest <= now) this.refreshEarliest(now)
     const [selectable, flag] =
       this.panicStrategy !== undefined && this.isPanicking
-        ? [this.enabled, ENABLED]
-        : [this.available, INDEXED]
+        ? [this.enabledCount, ENABLED]
+        : [this.availableCount, INDEXED]
     return selectable > tried.filter((slot) => ((this.flags[slot] as number) & flag) !== 0).length
   }
 
@@ -184,7 +184,7 @@ export class Availability implements SlotIndexed {
 
   /** The earliest time at which a slot can be available; Infinity if waiting does not make one available. */
   nextAvailableAt(now: number): number {
-    while (this.available === 0) {
+    while (this.availableCount === 0) {
       const { earliest } = this.dueSlots
       // An entry can be outdated. It is valid if its slot is still unavailable until the same time.
       if (earliest === Infinity || this.queuedAt[this.refreshEarliest(now)] === earliest) return earliest
@@ -192,7 +192,7 @@ export class Availability implements SlotIndexed {
     return now
   }
 
-  status(slot: number): MemberStatus {
+  statusOf(slot: number): MemberStatus {
     if (!this.isEnabled(slot)) return 'drained'
     if ((this.cooldowns.get(slot) ?? 0) > this.clock.now()) return 'resting'
     // A breaker whose open duration has passed stays open until its probe starts; an exempt one admits every attempt.
@@ -216,7 +216,7 @@ export class Availability implements SlotIndexed {
     const isIndexed = (flags & INDEXED) !== 0
     if (isUnavailable === isIndexed) {
       this.flags[slot] = flags ^ INDEXED
-      this.available += isIndexed ? -1 : 1
+      this.availableCount += isIndexed ? -1 : 1
       if (isIndexed) this.strategy.markUnavailable(slot)
       else this.strategy.markAvailable(slot)
     }
@@ -276,7 +276,7 @@ export class Availability implements SlotIndexed {
   /** Updates the ejected members; the change of one can eject an exempt one or make an ejected one exempt. */
   private updateEjection(slot: number, isOpen: boolean): void {
     if (!this.ejections.hasLimit) return
-    for (const other of this.ejections.update(slot, isOpen, this.enabled)) this.refresh(other)
+    for (const other of this.ejections.updateEjection(slot, isOpen, this.enabledCount)) this.refresh(other)
   }
 }
 

@@ -24,7 +24,7 @@ export class Ejections {
    * Applies a change of the breaker of `slot` or of the number of members. Returns the slots that became ejected or exempt
    * by it.
    */
-  update(slot: number, isOpen: boolean, total: number): number[] {
+  updateEjection(slot: number, isOpen: boolean, total: number): number[] {
     const { ejected, exempt, maxFraction } = this
     if (!isOpen) {
       ejected.delete(slot)
@@ -40,7 +40,6 @@ export class Ejections {
       changed.push(next)
     }
     // The members that were ejected first become exempt first: their breakers are the next to allow a probe.
-
     for (const next of ejected) {
       if (ejected.size <= maxEjected) break
       ejected.delete(next)

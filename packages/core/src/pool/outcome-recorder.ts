@@ -111,8 +111,8 @@ export class OutcomeRecorder<T> {
   }
 
   /** The milliseconds until the next probe of the network. */
-  retryAfter(now: number): number {
-    return this.network.retryAfter(now)
+  timeUntilProbe(now: number): number {
+    return this.network.timeUntilProbe(now)
   }
 
   /** Counts an opening of the breaker of a slot. */
@@ -122,7 +122,7 @@ export class OutcomeRecorder<T> {
     if (slot === this.recordingSlot) this.localFaults.recordOpening(slot, this.breakers.get(slot).epoch)
   }
 
-  stats(slot: number, id: string): MemberStats {
+  statsOf(slot: number, id: string): MemberStats {
     const { slotTable, latencyAverages, scores } = this
     const latency = latencyAverages?.mean(slot)
     return {

@@ -145,7 +145,7 @@ export class Pool<T = unknown> implements MemberPool<T> {
    * @throws INVALID_OPTIONS if the pool has no member with this id
    */
   stats(id: string): MemberStats {
-    return this.recorder.stats(this.slotOf(id), id)
+    return this.recorder.statsOf(this.slotOf(id), id)
   }
 
   /**
@@ -155,7 +155,7 @@ export class Pool<T = unknown> implements MemberPool<T> {
    * @throws INVALID_OPTIONS if the pool has no member with this id
    */
   status(id: string): MemberStatus {
-    return this.availability.status(this.slotOf(id))
+    return this.availability.statusOf(this.slotOf(id))
   }
 
   /**
@@ -339,7 +339,7 @@ export class Pool<T = unknown> implements MemberPool<T> {
   createUnavailableError(): HoldfastError {
     const now = this.settings.clock.now()
     const { id, size, recorder, availability } = this
-    if (recorder.isNetworkDown(now)) return createNetworkDownError(id, recorder.retryAfter(now))
+    if (recorder.isNetworkDown(now)) return createNetworkDownError(id, recorder.timeUntilProbe(now))
     return createPoolUnavailableError(id, size, Math.max(0, availability.nextAvailableAt(now) - now))
   }
 

@@ -1,4 +1,4 @@
-import { type Clock, MAX_TIMER_MS, YIELD_EVERY } from '../clock.js'
+import { type Clock, MAX_TIMER_MS, YIELD_EVERY_ATTEMPTS } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 import {
   isRetryable,
@@ -64,20 +64,28 @@ export async function retry<T>(
     if (hasThrown) signal?.throwIfAborted()
     if (hasThrown && isStopRetrying(result)) throw unwrapStopRetrying(result)
     if (!hasThrown && !shouldRetryOutcome(policy, { value: result, attempt })) return result
-    const known = classifyByRules(result, clock.wall(), classify)
+    const classification = classifyByRules(result, clock.wall(), classify)
     const isRetried = hasThrown
-      ? isRetryable(policy, result, known, attempt)
-      : !policy.matchesAbortOn?.(result, known)
+      ? isRetryable(policy, result, classification, attempt)
+      : !policy.matchesAbortOn?.(result, classification)
     const next =
       isRetried &&
-      nextDelay(policy, attempt, result, known.retryAfter, delay, totalDeadline - clock.now(), random)
+      nextDelay(
+        policy,
+        attempt,
+        result,
+        classification.retryAfter,
+        delay,
+        totalDeadline - clock.now(),
+        random,
+      )
     if (typeof next !== 'number') {
       if (hasThrown) throw result
       return result
     }
     delay = next
     if (hasThrown) lastError = { cause: result }
-    if (delay > 0 || attempt % YIELD_EVERY === 0)
+    if (delay > 0 || attempt % YIELD_EVERY_ATTEMPTS === 0)
       await runUntil(clock, signal, clock.now() + delay, never, attempt, never).catch(() =>
         signal?.throwIfAborted(),
       )

@@ -67,7 +67,7 @@ export class RetryBudget {
   private readonly calls = new Float64Array(BUCKET_COUNT)
   private readonly retries = new Float64Array(BUCKET_COUNT)
   /** The number of the latest bucket, which grows with time. */
-  private currentBucket = Number.NEGATIVE_INFINITY
+  private currentBucket = -Infinity
 
   /** @internal The version of the methods that a guard calls, which can be that of another copy of this package. */
   get budgetVersion(): number {
@@ -89,14 +89,14 @@ export class RetryBudget {
   /** How many retries are left now. It is below 0 if calls have left the window before the retries they allowed. */
   get left(): number {
     const { ratio, reservePerSecond, window } = this.settings
-    this.bucketIndex()
+    this.advanceBuckets()
     const sum = (buckets: Float64Array) => buckets.reduce((total, count) => total + count)
     return ratio * sum(this.calls) + (reservePerSecond * window) / 1000 - sum(this.retries)
   }
 
   /** Counts a call. */
   deposit(): void {
-    const at = this.bucketIndex()
+    const at = this.advanceBuckets()
     this.calls[at] = (this.calls[at] as number) + 1
   }
 
@@ -104,14 +104,14 @@ export class RetryBudget {
   withdraw(): boolean {
     // Rounding of binary fractions must not cost a retry: 0.29 of 100 calls are 29.
     if (this.left < 1 - 1e-9) return false
-    const at = this.bucketIndex()
+    const at = this.advanceBuckets()
     this.retries[at] = (this.retries[at] as number) + 1
     return true
   }
 
   /** @internal Returns a retry that was withdrawn `age` milliseconds ago and not made. After the window it does not count anyway. */
   refund(age: number): void {
-    this.bucketIndex()
+    this.advanceBuckets()
     const at = this.retries.findIndex((count) => count > 0)
     if (age < this.settings.window && at >= 0) this.retries[at] = (this.retries[at] as number) - 1
   }
@@ -130,7 +130,7 @@ export class RetryBudget {
   }
 
   /** Clears the buckets that have left the window, and returns the index of the current bucket. */
-  private bucketIndex(): number {
+  private advanceBuckets(): number {
     const { clock, window } = this.settings
     const bucket = Math.floor((clock.now() / window) * BUCKET_COUNT)
     for (let next = Math.max(this.currentBucket, bucket - BUCKET_COUNT) + 1; next <= bucket; next++) {

@@ -64,7 +64,8 @@ export function shouldRetryOutcome(policy: CompiledRetryPolicy, outcome: Outcome
 }
 
 /**
- * Returns the delay before the next attempt, or the reason why there is none.
+ * Returns the delay before the next attempt, or the reason why there is none. A Retry-After above `maxRetryAfter` is reported as
+ * `deadline`: the call would have to wait longer than it may.
  *
  * @param attempt - the number of the attempt that failed
  * @param previousDelay - the delay before that attempt

@@ -1,4 +1,4 @@
-import { allSettled, type Clock } from '../clock.js'
+import { type Clock, waitUntilIdle } from '../clock.js'
 
 /** A clock that moves only when `advance` is called. */
 export interface FakeClock extends Clock {
@@ -60,12 +60,12 @@ export function fakeClock(options: { wall?: number } = {}): FakeClock {
       if (!(ms >= 0 && ms < Infinity))
         throw new RangeError(`advance: expected a finite number that is at least 0, got ${ms}`)
       const until = now + ms
-      await allSettled()
+      await waitUntilIdle()
       for (let timer = nextDue(until); timer !== undefined; timer = nextDue(until)) {
         now = Math.max(now, timer.dueAt)
         timers.delete(timer)
         timer.fn()
-        await allSettled()
+        await waitUntilIdle()
       }
       now = Math.max(now, until)
     },

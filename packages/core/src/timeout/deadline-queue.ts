@@ -1,5 +1,5 @@
 import { type AsyncScope, captureContext, setSharedTimer } from '../async-context.js'
-import { type Clock, EARLY_MS, timersInUse } from '../clock.js'
+import { type Clock, MAX_EARLY_MS, readSetTimeout } from '../clock.js'
 import { reportOnce } from '../report.js'
 
 /** An entry of a {@link DeadlineQueue}. Only the queue changes the links. */
@@ -34,8 +34,8 @@ export class DeadlineQueue {
   private isTimerExact = false
   /** When the timer is due. */
   private timerDueAt = 0
-  /** The timers that were in use when it was set. */
-  private timers: unknown = undefined
+  /** The `setTimeout` that the timer was set with. Where another one is in use now, the timer never fires. */
+  private setTimeoutInUse: unknown = undefined
 
   constructor(clock: Clock, timeout: number) {
     this.clock = clock
@@ -51,7 +51,7 @@ export class DeadlineQueue {
     if (this.tail === undefined) this.head = entry
     else this.tail.next = entry
     this.tail = entry
-    if (this.timer === undefined || this.timers !== timersInUse())
+    if (this.timer === undefined || this.setTimeoutInUse !== readSetTimeout())
       this.setTimer(Math.min(this.timeout, FIRST_CHECK_MS), now)
   }
 
@@ -75,7 +75,7 @@ export class DeadlineQueue {
     const { clock, timeout } = this
     let now = clock.now()
     // A timer that fires far too early means that only the platform's timers are faked, and not its clock.
-    if (this.timerDueAt - now > EARLY_MS) now = this.timerDueAt
+    if (this.timerDueAt - now > MAX_EARLY_MS) now = this.timerDueAt
     for (let first = this.head; first !== undefined && first.startedAt + timeout <= now; first = this.head) {
       this.remove(first)
       try {
@@ -93,7 +93,7 @@ export class DeadlineQueue {
 
   private setTimer(ms: number, now: number): void {
     this.timerDueAt = now + ms
-    this.timers = timersInUse()
+    this.setTimeoutInUse = readSetTimeout()
     this.timer = setSharedTimer(this.clock, this.onTimer, ms)
   }
 

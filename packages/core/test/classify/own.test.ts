@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { classify } from '../../src/classify/index.js'
+import { classify, OWN_ERRORS } from '../../src/classify/index.js'
 import { HoldfastError, type HoldfastErrorCode } from '../../src/errors.js'
 import { shaped } from './shapes.js'
 
@@ -12,6 +12,7 @@ const TABLE: { [answer: string]: HoldfastErrorCode[] } = {
     'BULKHEAD_FULL',
     'RETRY_BUDGET_EXHAUSTED',
     'DEAD_LETTERS_FULL',
+    'COMMIT_UNKNOWN',
   ],
   'permanent network_error': ['NETWORK_DOWN'],
   'permanent cancelled': ['CANCELLED'],
@@ -21,6 +22,10 @@ const TABLE: { [answer: string]: HoldfastErrorCode[] } = {
 }
 
 describe("Holdfast's own errors", () => {
+  it('have a classification in this test for every code', () => {
+    expect(Object.values(TABLE).flat().toSorted()).toEqual(Object.keys(OWN_ERRORS).toSorted())
+  })
+
   for (const [answer, codes] of Object.entries(TABLE)) {
     const [category, kind] = answer.split(' ')
     it.each(codes)(`${answer}: %s, whatever status and cause it has`, (code) => {

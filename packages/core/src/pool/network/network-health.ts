@@ -68,7 +68,7 @@ export class NetworkHealth implements SlotIndexed {
   }
 
   /** The milliseconds until the next probe. */
-  retryAfter(now: number): number {
+  timeUntilProbe(now: number): number {
     return Math.max(0, this.probeAt - now)
   }
 
