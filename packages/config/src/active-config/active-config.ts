@@ -31,7 +31,7 @@ export class ActiveConfig {
   /** The configuration with resolved policies. */
   resolved: ResolvedConfig
   /** The conflicts between the file and changes made through the API. The changes of these policies are ignored. */
-  private ignoredOverrides: readonly PolicyConflict[] = []
+  private ignoredLiveChanges: readonly PolicyConflict[] = []
   /** Whether the built-in policies replace a file that could not be loaded. */
   usesBuiltInPolicies: boolean
   /** Whether a configuration was applied before. The first one is not a change. */
@@ -68,7 +68,7 @@ export class ActiveConfig {
 
   /** Whether it differs from the file and the changes. */
   get degraded(): boolean {
-    return this.usesBuiltInPolicies || this.ignoredOverrides.length > 0
+    return this.usesBuiltInPolicies || this.ignoredLiveChanges.length > 0
   }
 
   /** The policy of the config or the built-in policy, without live changes; undefined if there is none. */
@@ -79,7 +79,7 @@ export class ActiveConfig {
   /** A note for each policy whose changes through the API are ignored. */
   get ignoredOverrideNotes(): ReadonlyMap<string, string> {
     const notes = new Map<string, string>()
-    for (const conflict of this.ignoredOverrides) {
+    for (const conflict of this.ignoredLiveChanges) {
       const { policyId } = conflict
       const previousNote = notes.get(policyId)
       const reason = lineOf(describeProblem(conflict), undefined)
@@ -98,7 +98,7 @@ export class ActiveConfig {
   }
 
   private newConflicts(conflicts: readonly PolicyConflict[]): PolicyConflict[] {
-    const known = new Set(this.ignoredOverrides.map(({ policyId }) => policyId))
+    const known = new Set(this.ignoredLiveChanges.map(({ policyId }) => policyId))
     return conflicts.filter(({ policyId }) => !known.has(policyId))
   }
 
@@ -116,14 +116,14 @@ export class ActiveConfig {
     next: Partial<ConfigInputs>,
     onContradiction: (problems: readonly PolicyConflict[]) => void,
   ): Difference[] {
-    const { inputs, resolved: before, ignoredOverrides } = this
+    const { inputs, resolved: before, ignoredLiveChanges } = this
     const nextInputs = { ...inputs, ...next }
     const { loaded, stored } = nextInputs
     const all = this.resolve(loaded, stored)
     const conflicts = findPolicyConflicts(all)
     const newConflicts = this.newConflicts(conflicts)
     if (newConflicts.length > 0) onContradiction(newConflicts)
-    this.ignoredOverrides = conflicts
+    this.ignoredLiveChanges = conflicts
     this.inputs = nextInputs
     this.resolved = conflicts.length === 0 ? all : this.resolve(loaded, withoutPolicies(stored, conflicts))
     try {
@@ -131,7 +131,7 @@ export class ActiveConfig {
     } catch (error) {
       this.inputs = inputs
       this.resolved = before
-      this.ignoredOverrides = ignoredOverrides
+      this.ignoredLiveChanges = ignoredLiveChanges
       this.apply()
       throw error
     }

@@ -1,5 +1,5 @@
 import type { RetryPolicy } from '@holdfast/records'
-import { computeDelay, type CompiledRetryPolicy as EnginePolicy } from 'holdfast/internal'
+import { type CompiledRetryPolicy, computeDelay } from 'holdfast/internal'
 
 /** A delay in milliseconds: without jitter, and the minimum and maximum with jitter. */
 export interface Wait {
@@ -34,7 +34,7 @@ const MAX_RANDOM = 1 - 2 ** -53
 
 /** Computes the delays of a policy. A Retry-After header or a deadline may change any of them. */
 export function computeSchedule(policy: RetryPolicy): Schedule {
-  const corePolicy = policy as unknown as EnginePolicy
+  const corePolicy = policy as unknown as CompiledRetryPolicy
   const withoutJitter = { ...corePolicy, jitterType: 'none' as const }
   const waits: ScheduledWait[] = []
   let [before, least, most] = [policy.baseDelay, policy.baseDelay, policy.baseDelay]

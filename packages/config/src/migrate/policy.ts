@@ -1,5 +1,6 @@
-import { tidySeconds } from '@holdfast/records'
+import { POLICY_FIELDS, type PolicyFieldKind, tidySeconds } from '@holdfast/records'
 import type { Mapping } from '../mapping.js'
+import { breakerEntrySchema } from '../schema/breaker.js'
 import {
   BREAKER_STATE_FIELDS,
   breakerField,
@@ -14,23 +15,20 @@ type MigratedFields = Record<string, unknown>
 /** Reports a note about a key for a review. */
 export type ReportField = (key: string, message: string) => void
 
-/** The duration fields. */
+/** The kinds of policy fields that are durations. */
+const DURATION_KINDS: readonly (PolicyFieldKind | undefined)[] = ['duration', 'positiveDuration', 'timeout']
+
+/** The fields of policies and breakers that are durations. The first two are only in old settings. */
 const DURATION_FIELDS = new Set([
-  'base_delay',
-  'max_delay',
   'backoff_min',
-  'jitter_min',
-  'jitter_max',
   'timeout',
-  'attempt_timeout',
-  'total_timeout',
-  'max_retry_after',
-  'circuit_breaker_timeout',
-  'window_duration',
-  'timeout_duration',
-  'max_timeout_duration',
-  'slow_call_duration',
-  'probe_lease',
+  ...Object.entries(POLICY_FIELDS as { readonly [field: string]: { readonly kind?: PolicyFieldKind } })
+    .filter(([, { kind }]) => DURATION_KINDS.includes(kind))
+    .map(([field]) => field),
+  // In a file, only a duration can have a unit.
+  ...Object.entries(breakerEntrySchema.shape)
+    .filter(([, schema]) => schema.safeParse('1s').success)
+    .map(([field]) => field),
 ])
 
 /** A number without a unit counts as milliseconds from this value on, because so many seconds are implausible. */

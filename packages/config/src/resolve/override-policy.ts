@@ -62,9 +62,13 @@ class Changes {
   set(from: OverrideValue, fields: Values): boolean {
     const { before, values, origins } = this
     for (const field of Object.keys(fields)) {
-      const held = before.origins[field]
-      if (held === undefined || ORIGIN_RANK[held.origin] <= ORIGIN_RANK[from.origin.origin]) continue
-      this.ignore(from, `${field} of the policy ${before.policy.id} comes from ${held.where ?? held.origin}`)
+      const fieldOrigin = before.origins[field]
+      if (fieldOrigin === undefined || ORIGIN_RANK[fieldOrigin.origin] <= ORIGIN_RANK[from.origin.origin])
+        continue
+      this.ignore(
+        from,
+        `${field} of the policy ${before.policy.id} comes from ${fieldOrigin.where ?? fieldOrigin.origin}`,
+      )
       return false
     }
     for (const [field, value] of Object.entries(fields)) {
@@ -164,15 +168,15 @@ function overrideBulkhead(changes: Changes, policy: RetryPolicy, overrides: Oper
     changes.ignore(queue, `the policy ${policy.id} has no bulkhead, and Bulkhead/value gives it none`)
     return ''
   }
-  const said = [queue, limit].filter((from) => from !== undefined)
-  const [from] = said.toSorted((a, b) => b.place.length - a.place.length)
+  const givenOverrides = [queue, limit].filter((from) => from !== undefined)
+  const [from] = givenOverrides.toSorted((a, b) => b.scope.length - a.scope.length)
   if (from === undefined) return ''
   const bulkhead = Object.freeze({
     limit: limit?.value ?? policy.bulkhead?.limit,
     queue: queue?.value ?? policy.bulkhead?.queue ?? 0,
     ...(policy.bulkhead?.maxWait !== undefined && { maxWait: policy.bulkhead.maxWait }),
   })
-  return changes.set(from, { bulkhead }) ? from.place : ''
+  return changes.set(from, { bulkhead }) ? from.scope : ''
 }
 
 function overrideBreakerSwitch(changes: Changes, policy: RetryPolicy, overrides: OperationOverrides): void {

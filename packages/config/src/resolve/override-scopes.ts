@@ -9,14 +9,14 @@ export const mappedOperations = ({ subsystemMappings = {} }: Config): string[] =
   )
 
 /** The ids of the policies that operations of a scope use, as far as the config shows. */
-export function policiesAt(resolved: ResolvedConfig, place: string): Set<string> {
+export function policiesAt(resolved: ResolvedConfig, scope: string): Set<string> {
   const { config, policies } = resolved
-  const mapped = place.includes('/')
+  const mapped = scope.includes('/')
     ? []
-    : mappedOperations(config).filter((operation) => operation.startsWith(`${place}.`))
-  const isOperation = place.includes('/') || policies.has(place) || mapped.length === 0
+    : mappedOperations(config).filter((operation) => operation.startsWith(`${scope}.`))
+  const isOperation = scope.includes('/') || policies.has(scope) || mapped.length === 0
   const ids = new Set<string>()
-  for (const operation of isOperation ? [place.replace('/', '.'), ...mapped] : mapped) {
+  for (const operation of isOperation ? [scope.replace('/', '.'), ...mapped] : mapped) {
     const { policyByKind, fallbackPolicyId } = resolveOperation(resolved, operation)
     for (const id of [...policyByKind.values(), fallbackPolicyId]) ids.add(id)
   }

@@ -106,7 +106,7 @@ export interface OverrideValue {
   /** The key in the file: `mail/send/Retry/maxRetries`. */
   readonly key: string
   /** The scope: `mail/send`, `mail`, or empty for every operation. */
-  readonly place: string
+  readonly scope: string
   readonly value: unknown
   readonly origin: FieldOrigin
 }
@@ -138,19 +138,19 @@ export function overridesFor(source: OverrideSource, operation: string): Operati
   const [owner, method] = operation.split('.').map((name) => name || undefined)
   const found = new Map<string, OverrideValue>()
   for (const setting of SETTING_KEYS) {
-    const [decorator = '', word = ''] = setting.split('/')
-    for (const at of overridePlaces(decorator, owner, method)) {
-      const key = `${at}/${word}`
-      const place = key.slice(0, -setting.length - 1)
+    const [decorator = '', name = ''] = setting.split('/')
+    for (const prefix of overridePlaces(decorator, owner, method)) {
+      const key = `${prefix}/${name}`
+      const scope = key.slice(0, -setting.length - 1)
       const variable = hasVariables ? variableName(key) : ''
       if (hasVariables && Object.hasOwn(variables, variable)) {
         const value = parseOverrideValue(key, variables[variable] ?? '')
         refuseVariable(operation, key, variable, value)
-        found.set(setting, { key, place, value, origin: { origin: 'environment', where: variable } })
+        found.set(setting, { key, scope, value, origin: { origin: 'environment', where: variable } })
       } else if (Object.hasOwn(overrides, key)) {
         const where = places[locationKey('overrides', key)]
         const origin = { origin: 'overrides', ...(where !== undefined && { where }) } as const
-        found.set(setting, { key, place, value: overrides[key], origin })
+        found.set(setting, { key, scope, value: overrides[key], origin })
       }
     }
   }
@@ -191,7 +191,7 @@ export function undeclaredClasses(
     if (method !== undefined) known.add(`${owner}/${method}`)
   }
   const named = Object.keys(overrides ?? {}).map((key) => key.split('/').slice(0, -2).join('/'))
-  return [...new Set(named)].filter((place) => place !== '' && !known.has(place))
+  return [...new Set(named)].filter((scope) => scope !== '' && !known.has(scope))
 }
 
 const parseOverrideValue = (key: string, text: string): unknown =>

@@ -45,22 +45,23 @@ export function createOwnBreaker(
     successThreshold: 1,
   }
   const applied = new Map<string, OverrideValue>()
-  const said: BreakerOptions[] = [base]
+  const layersWithSettings: BreakerOptions[] = [base]
   for (const overrides of layers) {
     const settings: Record<string, unknown> = {}
     for (const [setting, from] of overrides) {
-      const word = /^CircuitBreaker\/(?!enabled$)(.*)$/.exec(setting)?.[1]
-      if (word === undefined) continue
-      const engineWord = BREAKER_OPTION_BY_SETTING[word] ?? word
-      const held = origins()[FIELD_BY_SETTING[engineWord] ?? '']
-      if (held !== undefined && ORIGIN_RANK[held.origin] > ORIGIN_RANK[from.origin.origin]) continue
-      settings[word] = from.value
-      applied.set(engineWord, from)
+      const settingName = /^CircuitBreaker\/(?!enabled$)(.*)$/.exec(setting)?.[1]
+      if (settingName === undefined) continue
+      const option = BREAKER_OPTION_BY_SETTING[settingName] ?? settingName
+      const fieldOrigin = origins()[FIELD_BY_SETTING[option] ?? '']
+      if (fieldOrigin !== undefined && ORIGIN_RANK[fieldOrigin.origin] > ORIGIN_RANK[from.origin.origin])
+        continue
+      settings[settingName] = from.value
+      applied.set(option, from)
     }
-    if (Object.keys(settings).length > 0) said.push(settings)
+    if (Object.keys(settings).length > 0) layersWithSettings.push(settings)
   }
-  if (said.length === 1) return { options: base, overrides: applied }
-  const { windowType, ...options } = toBreakerOptions(said)
+  if (layersWithSettings.length === 1) return { options: base, overrides: applied }
+  const { windowType, ...options } = toBreakerOptions(layersWithSettings)
   const isRated = options.failureRate !== undefined || options.slowCallRate !== undefined
   return {
     options: { ...options, ...((windowType ?? !isRated) && { windowType: windowType ?? 'consecutive' }) },
@@ -72,29 +73,29 @@ export function createOwnBreaker(
 export function breakerLayers(resolved: ResolvedConfig): Map<string, OperationOverrides[]> {
   const every = overridesFor(resolved, '')
   const layers = new Map<string, OperationOverrides[]>([['', [every]]])
-  for (const place of breakerPlaces(resolved)) {
-    const found = overridesFor(resolved, place.replace('/', '.'))
-    const own = new Map([...found].filter(([, from]) => from.place === place))
+  for (const scope of breakerScopes(resolved)) {
+    const found = overridesFor(resolved, scope.replace('/', '.'))
+    const own = new Map([...found].filter(([, from]) => from.scope === scope))
     if (own.size === 0) continue
-    for (const id of policiesAt(resolved, place)) layers.set(id, [...(layers.get(id) ?? [every]), own])
+    for (const id of policiesAt(resolved, scope)) layers.set(id, [...(layers.get(id) ?? [every]), own])
   }
   return layers
 }
 
 /** The scopes that may have breaker overrides, classes before methods. */
-function breakerPlaces({ config, policies, overrideVariables = {} }: ResolvedConfig): string[] {
-  const places = new Set(
+function breakerScopes({ config, policies, overrideVariables = {} }: ResolvedConfig): string[] {
+  const scopes = new Set(
     Object.keys(config.overrides ?? {})
       .filter((key) => /\/CircuitBreaker\/[^/]*$/.test(key))
       .map((key) => key.split('/').slice(0, -2).join('/')),
   )
   // Operation names cannot be parsed from variable names, so all known names are tried.
   if (Object.keys(overrideVariables).some((name) => /_CIRCUITBREAKER_/.test(name))) {
-    for (const id of policies.keys()) places.add(id)
+    for (const id of policies.keys()) scopes.add(id)
     for (const operation of mappedOperations(config)) {
-      places.add(operation.split('.')[0] ?? '')
-      places.add(operation.replace('.', '/'))
+      scopes.add(operation.split('.')[0] ?? '')
+      scopes.add(operation.replace('.', '/'))
     }
   }
-  return [...places].toSorted((a, b) => a.split('/').length - b.split('/').length)
+  return [...scopes].toSorted((a, b) => a.split('/').length - b.split('/').length)
 }
