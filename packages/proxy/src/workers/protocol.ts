@@ -31,10 +31,20 @@ export type WireOutcome =
 /** From a worker to the primary. */
 export type WorkerMessage =
   | { readonly type: 'ready' }
-  | { readonly type: 'run'; readonly id: number; readonly call: ProxyCall; readonly isOnce: boolean }
-  | { readonly type: 'outcome'; readonly id: number; readonly key: number; readonly outcome: WireOutcome }
+  | {
+      readonly type: 'run'
+      readonly id: number
+      readonly call: ProxyCall
+      readonly hasAbortMatchers: boolean
+    }
+  | {
+      readonly type: 'outcome'
+      readonly id: number
+      readonly attemptKey: number
+      readonly outcome: WireOutcome
+    }
   | { readonly type: 'cancel'; readonly id: number }
-  | { readonly type: 'repeats'; readonly id: number; readonly call: ProxyCall }
+  | { readonly type: 'can_repeat'; readonly id: number; readonly call: ProxyCall }
   | { readonly type: 'status'; readonly id: number }
   | { readonly type: 'counts'; readonly counts: WorkerCounts }
   | CredentialsMessage
@@ -45,29 +55,29 @@ export type PrimaryMessage =
   | {
       readonly type: 'attempt'
       readonly id: number
-      readonly key: number
+      readonly attemptKey: number
       readonly number: number
       readonly member: SerializedMember | undefined
     }
-  | { readonly type: 'abort'; readonly id: number; readonly key: number; readonly reason: WireError }
-  /** The call ended with the outcome of the attempt `key`, or with an error of the guard. */
+  | { readonly type: 'abort'; readonly id: number; readonly attemptKey: number; readonly reason: WireError }
+  /** The call ended with the outcome of the attempt `attemptKey`, or with an error of the guard. */
   | {
       readonly type: 'end'
       readonly id: number
-      readonly key: number | undefined
+      readonly attemptKey: number | undefined
       readonly error?: WireError
     }
-  | { readonly type: 'repeats'; readonly id: number; readonly value: boolean }
+  | { readonly type: 'can_repeat'; readonly id: number; readonly value: boolean }
   | { readonly type: 'status'; readonly id: number; readonly status: ProxyStatus }
   | { readonly type: 'close'; readonly timeout: number }
   | CredentialsMessage
 
-/** Credentials that were right or wrong at one worker, for the throttles of the others. */
+/** Credentials that one worker accepted or rejected, for the throttles of the others. */
 interface CredentialsMessage {
   readonly type: 'credentials'
   readonly address: string
   readonly name: string | undefined
-  readonly right: boolean
+  readonly isValid: boolean
 }
 
 /** The counts of one worker. */
@@ -81,7 +91,7 @@ export const CONNECTION = 'connection'
 
 /** An error as it is sent to another process, with the fields that classification reads. */
 export interface WireError {
-  readonly kind: 'holdfast' | 'proxy' | 'status' | 'private' | 'mistake' | 'other'
+  readonly kind: 'holdfast' | 'proxy' | 'status' | 'private' | 'type_error' | 'other'
   readonly name: string
   readonly message: string
   readonly stack: string | undefined
@@ -98,7 +108,7 @@ function kindOf(error: Error): WireError['kind'] {
   if (error instanceof ProxyConnectionError) return 'proxy'
   if (error instanceof StatusFailure) return 'status'
   if (error instanceof PrivateTargetError) return 'private'
-  return error instanceof TypeError ? 'mistake' : 'other'
+  return error instanceof TypeError ? 'type_error' : 'other'
 }
 
 /** Converts an error to plain data. */
@@ -128,13 +138,13 @@ const isPlain = (value: unknown): boolean =>
 export function decodeError(wire: WireError): Error {
   const { kind, name, message, stack, fields } = wire
   const options = wire.cause === undefined ? {} : { cause: decodeError(wire.cause) }
-  const error = create(kind, message, fields, options)
+  const error = createError(kind, message, fields, options)
   if (error.name !== name) Object.defineProperty(error, 'name', { value: name, configurable: true })
   if (stack !== undefined) error.stack = stack
   return Object.assign(error, kind === 'holdfast' || kind === 'status' ? {} : fields)
 }
 
-function create(
+function createError(
   kind: WireError['kind'],
   message: string,
   fields: WireError['fields'],
@@ -150,5 +160,5 @@ function create(
   if (kind === 'proxy') return new ProxyConnectionError(message, { ...options, status, headers })
   if (kind === 'status') return new StatusFailure(status, headers ?? {})
   if (kind === 'private') return new PrivateTargetError(message, options)
-  return kind === 'mistake' ? new TypeError(message, options) : new Error(message, options)
+  return kind === 'type_error' ? new TypeError(message, options) : new Error(message, options)
 }

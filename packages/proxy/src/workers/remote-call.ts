@@ -20,7 +20,7 @@ export class RemoteCall {
   private readonly id: number
   private readonly call: ProxyCall
   /** Whether the worker reports outcomes after which it must not be repeated. */
-  private readonly isOnce: boolean
+  private readonly hasAbortMatchers: boolean
   private readonly channel: Channel<PrimaryMessage>
   private readonly controller = new AbortController()
   private readonly attempts = new Map<number, { resolve(value: object): void; reject(error: Error): void }>()
@@ -28,10 +28,13 @@ export class RemoteCall {
   /** Whether the worker reported that the request must not be sent again. */
   private mustNotRepeat = false
 
-  constructor({ id, call, isOnce }: WorkerMessage & { type: 'run' }, channel: Channel<PrimaryMessage>) {
+  constructor(
+    { id, call, hasAbortMatchers }: WorkerMessage & { type: 'run' },
+    channel: Channel<PrimaryMessage>,
+  ) {
     this.id = id
     this.call = call
-    this.isOnce = isOnce
+    this.hasAbortMatchers = hasAbortMatchers
     this.channel = channel
   }
 
@@ -40,25 +43,25 @@ export class RemoteCall {
     const options: RunOptions = {
       signal: this.controller.signal,
       context: call.context,
-      ...(this.isOnce && { retry: { abortOn: [() => this.mustNotRepeat] } }),
+      ...(this.hasAbortMatchers && { retry: { abortOn: [() => this.mustNotRepeat] } }),
     }
     try {
       const value = await guardFor(call).run((attempt) => this.attempt(attempt), options)
-      channel.send({ type: 'end', id, key: outcomeKey(value) })
+      channel.send({ type: 'end', id, attemptKey: outcomeKey(value) })
     } catch (error) {
-      channel.send({ type: 'end', id, key: outcomeKey(error), error: encodeError(error) })
+      channel.send({ type: 'end', id, attemptKey: outcomeKey(error), error: encodeError(error) })
     }
   }
 
-  settle(key: number, outcome: WireOutcome): void {
-    const attempt = this.attempts.get(key)
-    this.attempts.delete(key)
+  settle(attemptKey: number, outcome: WireOutcome): void {
+    const attempt = this.attempts.get(attemptKey)
+    this.attempts.delete(attemptKey)
     this.mustNotRepeat = outcome.mustNotRepeat
-    if (!outcome.ok) attempt?.reject(Object.assign(decodeError(outcome.error), { [KEY]: key }))
+    if (!outcome.ok) attempt?.reject(Object.assign(decodeError(outcome.error), { [KEY]: attemptKey }))
     else {
       const { status, headers } = outcome
       // A value without a status is not classified.
-      attempt?.resolve(status === undefined ? { [KEY]: key } : { status, headers, [KEY]: key })
+      attempt?.resolve(status === undefined ? { [KEY]: attemptKey } : { status, headers, [KEY]: attemptKey })
     }
   }
 
@@ -68,17 +71,17 @@ export class RemoteCall {
 
   private attempt(attempt: Attempt): Promise<object> {
     const { id, channel } = this
-    const key = ++this.lastKey
+    const attemptKey = ++this.lastKey
     return new Promise((resolve, reject) => {
-      this.attempts.set(key, { resolve, reject })
+      this.attempts.set(attemptKey, { resolve, reject })
       attempt.signal.addEventListener('abort', () => {
-        if (!this.attempts.delete(key)) return
+        if (!this.attempts.delete(attemptKey)) return
         const { reason } = attempt.signal
-        channel.send({ type: 'abort', id, key, reason: encodeError(reason) })
+        channel.send({ type: 'abort', id, attemptKey, reason: encodeError(reason) })
         reject(reason)
       })
       const member = attempt.member && wireMember(attempt.member.id, attempt.member.value)
-      channel.send({ type: 'attempt', id, key, number: attempt.number, member })
+      channel.send({ type: 'attempt', id, attemptKey, number: attempt.number, member })
     })
   }
 }

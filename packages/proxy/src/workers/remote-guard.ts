@@ -48,7 +48,7 @@ export class RemoteGuards {
         new Promise((resolve) => {
           const id = ++this.lastId
           this.questions.set(id, resolve)
-          this.channel.send({ type: 'repeats', id, call })
+          this.channel.send({ type: 'can_repeat', id, call })
         }),
     }
   }
@@ -56,9 +56,9 @@ export class RemoteGuards {
   handle(message: PrimaryMessage): void {
     if (message.type === 'attempt') void this.attempt(message)
     else if (message.type === 'abort')
-      this.calls.get(message.id)?.attempts.get(message.key)?.abort(decodeError(message.reason))
+      this.calls.get(message.id)?.attempts.get(message.attemptKey)?.abort(decodeError(message.reason))
     else if (message.type === 'end') this.end(message)
-    else if (message.type === 'repeats') {
+    else if (message.type === 'can_repeat') {
       this.questions.get(message.id)?.(message.value)
       this.questions.delete(message.id)
     }
@@ -71,7 +71,7 @@ export class RemoteGuards {
     const cancel = (): void => channel.send({ type: 'cancel', id })
     return new Promise((resolve, reject) => {
       calls.set(id, { fn, options, outcomes: new Map(), attempts: new Map(), resolve, reject })
-      channel.send({ type: 'run', id, call, isOnce: abortMatchers(options).length > 0 })
+      channel.send({ type: 'run', id, call, hasAbortMatchers: abortMatchers(options).length > 0 })
       if (signal?.aborted) cancel()
       else signal?.addEventListener('abort', cancel, { once: true })
     }).finally(() => {
@@ -82,11 +82,11 @@ export class RemoteGuards {
 
   /** Makes one attempt and sends its outcome to the primary. */
   private async attempt(message: PrimaryMessage & { type: 'attempt' }): Promise<void> {
-    const { id, key, number, member } = message
+    const { id, attemptKey, number, member } = message
     const call = this.calls.get(id)
     if (call === undefined) return
     const controller = new AbortController()
-    call.attempts.set(key, controller)
+    call.attempts.set(attemptKey, controller)
     const attempt: Attempt = {
       number,
       signal: controller.signal,
@@ -99,19 +99,19 @@ export class RemoteGuards {
     } catch (error) {
       outcome = { ok: false, value: error }
     }
-    call.attempts.delete(key)
+    call.attempts.delete(attemptKey)
     // The call may have ended while the attempt was running.
     if (this.calls.get(id) !== call) return discard(outcome)
-    call.outcomes.set(key, outcome)
-    this.channel.send({ type: 'outcome', id, key, outcome: wireOutcome(outcome, call.options) })
+    call.outcomes.set(attemptKey, outcome)
+    this.channel.send({ type: 'outcome', id, attemptKey, outcome: wireOutcome(outcome, call.options) })
   }
 
-  private end({ id, key, error }: PrimaryMessage & { type: 'end' }): void {
+  private end({ id, attemptKey, error }: PrimaryMessage & { type: 'end' }): void {
     const call = this.calls.get(id)
     if (call === undefined) return
     this.calls.delete(id)
-    for (const [other, outcome] of call.outcomes) if (other !== key) discard(outcome)
-    const chosen = key === undefined ? undefined : call.outcomes.get(key)
+    for (const [other, outcome] of call.outcomes) if (other !== attemptKey) discard(outcome)
+    const chosen = attemptKey === undefined ? undefined : call.outcomes.get(attemptKey)
     if (chosen?.ok) call.resolve(chosen.value)
     else call.reject(chosen === undefined && error !== undefined ? decodeError(error) : chosen?.value)
   }

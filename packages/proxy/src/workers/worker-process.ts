@@ -115,12 +115,12 @@ export class WorkerProcess {
         break
       }
       case 'outcome':
-        calls.get(message.id)?.settle(message.key, message.outcome)
+        calls.get(message.id)?.settle(message.attemptKey, message.outcome)
         break
       case 'cancel':
         calls.get(message.id)?.cancel('the client disconnected')
         break
-      case 'repeats':
+      case 'can_repeat':
         void this.answerRepeats(message.id, message.call)
         break
       case 'status':
@@ -143,6 +143,6 @@ export class WorkerProcess {
     } catch {
       canRepeat = false
     }
-    this.channel.send({ type: 'repeats', id, value: canRepeat })
+    this.channel.send({ type: 'can_repeat', id, value: canRepeat })
   }
 }

@@ -32,19 +32,19 @@ class SharedThrottle {
     if (wait === 0 && !this.shared.has(client)) {
       if (this.shared.size >= 10_000) this.shared.clear()
       this.shared.add(client)
-      this.channel.send({ type: 'credentials', address, name, right: true })
+      this.channel.send({ type: 'credentials', address, name, isValid: true })
     }
     return wait
   }
 
   recordFailure(address: string, name?: string): number {
-    this.channel.send({ type: 'credentials', address, name, right: false })
+    this.channel.send({ type: 'credentials', address, name, isValid: false })
     return this.local.recordFailure(address, name)
   }
 
   /** Applies what another worker recorded. */
-  apply({ address, name, right }: PrimaryMessage & { type: 'credentials' }): void {
-    if (!right) this.local.recordFailure(address, name)
+  apply({ address, name, isValid }: PrimaryMessage & { type: 'credentials' }): void {
+    if (!isValid) this.local.recordFailure(address, name)
     else if (name !== undefined) this.local.recordSuccess(address, name)
   }
 }
