@@ -70,19 +70,27 @@ export class BreakerEventRouter {
   /** A pool changed: the breaker of a member, or the members. */
   onPoolEvent(pool: BreakerPool, event: PoolEvent, shouldPersist: boolean): void {
     const { runtime, persistence, onMemberOpened } = this.parts
-    if (event.type === 'breaker_changed') {
-      const { memberId: member, toState } = event
-      this.onChange(event, { pool: pool.id, member }, false)
-      if (shouldPersist) persistence.scheduleSave(pool.breaker(member))
-      if (toState === 'open') onMemberOpened(pool.id, member, pool.breaker(member))
-      return
+    switch (event.type) {
+      case 'breaker_changed': {
+        const { memberId: member, toState } = event
+        this.onChange(event, { pool: pool.id, member }, false)
+        if (shouldPersist) persistence.scheduleSave(pool.breaker(member))
+        if (toState === 'open') onMemberOpened(pool.id, member, pool.breaker(member))
+        return
+      }
+      case 'member_changed':
+      case 'network_changed': {
+        const { type: _, timestamp: __, ...facts } = event
+        runtime.emit({
+          eventType: 'pool_member_changed',
+          component: 'pool',
+          context: { pool: pool.id, ...facts },
+        })
+        return
+      }
+      default:
+        event satisfies never // an event without a case does not compile
     }
-    const { type: _, timestamp: __, ...facts } = event
-    runtime.emit({
-      eventType: 'pool_member_changed',
-      component: 'pool',
-      context: { pool: pool.id, ...facts },
-    })
   }
 
   /** The breakers whose state is saved. */

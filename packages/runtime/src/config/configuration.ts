@@ -198,7 +198,7 @@ export class Configuration {
     return this.serialize(() => this.apiChanges.refresh())
   }
 
-  /** The same, if another process has changed anything. */
+  /** Like {@link refresh}, but reads the changes only if another process has made any. */
   look(): Promise<void> {
     return this.serialize(() => this.apiChanges.refreshIfChanged())
   }
@@ -218,7 +218,7 @@ export class Configuration {
     return this.serialize(() => this.apiChanges.rotateKeys())
   }
 
-  /** Reloads the file when it changes. */
+  /** Watches the file, and reloads it when it changes. */
   follow(): void {
     this.fileReload.watchFile()
   }
@@ -250,7 +250,7 @@ export class Configuration {
     return this.runChange(actor, (by) => this.apiChanges.change(change, by))
   }
 
-  /** The configuration of calls. */
+  /** Creates the configuration that calls use: policies and operations with all layers applied. */
   ruling(): CallConfiguration {
     return callConfiguration(this.activeConfig.resolved)
   }

@@ -49,7 +49,8 @@ export class LeaseBuffer {
   private batch: number
   private fetchedAt = 0
   private fetched = 0
-  private short = false
+  /** Whether the last batch had fewer entries than requested, so that the store has no more. */
+  private isLastBatchShort = false
   private timer: unknown = undefined
   private readonly releasing = new Set<Promise<void>>()
 
@@ -63,7 +64,7 @@ export class LeaseBuffer {
 
   /** Whether the buffer is empty and the store returned fewer entries than requested. */
   get isDrained(): boolean {
-    return this.ready.length === 0 && this.short
+    return this.ready.length === 0 && this.isLastBatchShort
   }
 
   /** Returns the next entry to replay; undefined where there is none. */
@@ -130,7 +131,7 @@ export class LeaseBuffer {
     const { free, runtime, most, owners: leaseOwners, replays: replayExecutor, want } = this.options
     const { clock } = runtime
     const wanted = await want()
-    this.short = wanted === undefined
+    this.isLastBatchShort = wanted === undefined
     if (wanted === undefined) return 0
     this.batch = this.nextBatch()
     const limit = Math.min(Math.max(free(this.callers), this.batch), most(this.callers))
@@ -144,7 +145,7 @@ export class LeaseBuffer {
       replayExecutor.leaseEnd(),
       now,
     )
-    this.short = entries.length < limit
+    this.isLastBatchShort = entries.length < limit
     this.fetched = entries.length
     this.fetchedAt = clock.now()
     this.ready.push(...entries.map((entry) => ({ entry, owner })))

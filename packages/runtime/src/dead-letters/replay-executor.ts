@@ -136,7 +136,7 @@ export class ReplayExecutor {
     input: DeadLetter,
     owner: string,
     replayer: ReplayFunction,
-    patient: boolean,
+    releaseIfUntried: boolean,
   ): Promise<Replayed> {
     const leased = await this.ensureLease(input, owner)
     if (leased === undefined) return this.notReplayed(input)
@@ -166,7 +166,7 @@ export class ReplayExecutor {
         await renewal.onHandlerEnded()
       }
     } catch (error) {
-      const untried = isHoldfastError(error, 'CANCELLED') || (patient && isNotAttempted(error))
+      const untried = isHoldfastError(error, 'CANCELLED') || (releaseIfUntried && isNotAttempted(error))
       const record = () =>
         untried ? this.releaseEntry(entry, owner, error) : this.failEntry(entry, owner, error, retries)
       return { error, record: () => record().finally(renewal.stop) }
@@ -250,7 +250,7 @@ export class ReplayExecutor {
       policyId: entry.policyId,
       ...(entry.correlationId != null && { correlationId: entry.correlationId }),
       ...(error !== undefined && {
-        error: summarizeError(error, (said) => runtime.redact(said), runtime.isDebug()),
+        error: summarizeError(error, (text) => runtime.redact(text), runtime.isDebug()),
       }),
       context: { dlq_id: entry.dlqId, item_id: entry.itemId },
     })
@@ -282,7 +282,7 @@ export class ReplayExecutor {
         else logger.warn({ dlqId, operation: operationType }, 'a lease was lost while its handler runs')
       } catch (error) {
         logger.warn(
-          { dlqId, error: summarizeError(error, (said) => this.runtime.redact(said), false) },
+          { dlqId, error: summarizeError(error, (text) => this.runtime.redact(text), false) },
           'a lease could not be renewed',
         )
         if (!isStopped) timer = scheduleRenewal()

@@ -30,14 +30,14 @@ export class PolicyLimits {
   }
 
   /** `place` is the scope of the overrides that set the bulkhead, if there are any. Each scope has its own bulkhead. */
-  limitsFor(record: RetryPolicy, owner: RetryPolicy, place: string): SharedLimits {
-    return { bulkhead: this.bulkhead(record, owner, place), budget: this.budget(record, owner) }
+  limitsFor(record: RetryPolicy, owner: RetryPolicy, bulkheadScope: string): SharedLimits {
+    return { bulkhead: this.bulkhead(record, owner, bulkheadScope), budget: this.budget(record, owner) }
   }
 
-  private bulkhead(record: RetryPolicy, owner: RetryPolicy, place: string): Bulkhead | undefined {
+  private bulkhead(record: RetryPolicy, owner: RetryPolicy, bulkheadScope: string): Bulkhead | undefined {
     const { id: policyId, bulkhead } = owner.bulkhead ? owner : record
     if (!bulkhead) return undefined
-    const id = JSON.stringify([policyId, place])
+    const id = JSON.stringify([policyId, bulkheadScope])
     const key = JSON.stringify(bulkhead)
     const existing = this.bulkheads.get(id)
     if (existing?.key === key) return existing.bulkhead

@@ -2,8 +2,8 @@ import { type ConfigProblem, createCallInvalid, parsePolicyEntry } from '@holdfa
 import { POLICY_FIELDS, type PolicyFields, type RetryPolicy, snakeKey } from '@holdfast/records'
 import { classify, type Matcher, type RetryOptions } from 'holdfast'
 import {
+  type CompiledRetryPolicy,
   createOptionsError,
-  type CompiledRetryPolicy as EnginePolicy,
   type OptionProblem,
   parseRetryOptions,
   RETRY_DEFAULTS,
@@ -33,7 +33,7 @@ const RETRY_OPTION_NAMES = Object.keys(RETRY_DEFAULTS).filter(
 )
 
 /** Converts a policy of the file to the options of the core, and checks them. */
-export function toCorePolicy(record: RetryPolicy): EnginePolicy {
+export function toCorePolicy(record: RetryPolicy): CompiledRetryPolicy {
   const matchers = retryMatchers(record)
   const options: RetryOptions = {
     ...Object.fromEntries(RETRY_OPTION_NAMES.map((name) => [name, record[name as keyof RetryPolicy]])),

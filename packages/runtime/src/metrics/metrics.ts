@@ -245,7 +245,7 @@ export class Metrics {
     this.clockReading.now = now
     const { activeRecorders } = this
     this.activeRecorders = []
-    for (const line of activeRecorders) line.flushCounts()
+    for (const recorder of activeRecorders) recorder.flushCounts()
   }
 
   private expire(now: number): void {

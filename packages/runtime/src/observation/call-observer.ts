@@ -9,7 +9,7 @@ export interface CallEnd {
   /** The value of a successful call or of one that ended with an unwanted value, else the error. */
   readonly result: unknown
   readonly isSuccess: boolean
-  /** Whether the last attempt was rejected by an open breaker. */
+  /** Whether the last attempt was rejected before it started, by a breaker, bulkhead or pool. */
   readonly isRejected: boolean
   /** Whether the call was rejected and is only counted, because another one was recorded in the same second. */
   readonly isShed: boolean

@@ -241,12 +241,12 @@ export class CallObservers {
   }
 }
 
-/** Whether the last attempt was rejected before it started. */
+/** Whether the last attempt was rejected before it started. Records have the outcome `circuit_open` for every rejection. */
 const isRejection = ({ history }: ObservedCall): boolean => history.at(-1)?.outcome === 'circuit_open'
 
 const isFailing = (call: ObservedCall): call is FailingCall => call.draft !== undefined
 
-/** A rejection by a breaker has no attempt of its own, and the reason of the end is its kind. */
+/** A rejected call made no attempt; its stop reason is recorded as the kind of its failure. */
 const createRejection = (
   error: unknown,
   kind: StopReason,
