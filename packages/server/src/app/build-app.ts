@@ -18,7 +18,7 @@ import { DOCS_STYLE, formatDocsPage } from '../pages/docs.js'
 import { createDashboardHandler } from '../pages/files.js'
 import { addHealth } from '../pages/health.js'
 import { type Caller, LOCAL } from '../roles.js'
-import { createOperationRegistrar } from '../routes/operation.js'
+import { createRouteRegistrar } from '../routes/add-route.js'
 import { addRoutes } from '../routes/routes.js'
 import type { HoldfastLike } from '../runtime-api.js'
 import { addMetrics } from '../telemetry/route.js'
@@ -91,7 +91,7 @@ export function buildApp(hf: HoldfastLike, options: AppOptions = {}, local: Call
   addRoutes({
     hf,
     settings,
-    operation: createOperationRegistrar(api, reads),
+    addRoute: createRouteRegistrar(api, reads),
     feed,
     jobs,
     ending: ending.signal,

@@ -29,10 +29,10 @@ const toWire = (caller: Caller, secret: string | undefined): WireAccess => ({
 })
 
 /** The routes of the caller and its role, by which the dashboard decides what to show, and of its sign-in. */
-export function addAccessRoutes({ operation, hf, settings }: Routes): void {
+export function addAccessRoutes({ addRoute, hf, settings }: Routes): void {
   const { values } = hf.store
 
-  operation(
+  addRoute(
     {
       method: 'get',
       path: '/access',
@@ -40,15 +40,16 @@ export function addAccessRoutes({ operation, hf, settings }: Routes): void {
       tag: 'access',
       role: 'viewer',
       summary: 'The caller and its role',
-      answers: { 200: { description: 'The name and the role of the caller', schema: accessSchema } },
+      responses: { 200: { description: 'The name and the role of the caller', schema: accessSchema } },
     },
-    ({ caller, c }) => {
-      const secret = c.req.header('authorization') === undefined ? readSignInCookie(c) : undefined
+    ({ caller, honoContext }) => {
+      const secret =
+        honoContext.req.header('authorization') === undefined ? readSignInCookie(honoContext) : undefined
       return { body: toWire(caller, secret) }
     },
   )
 
-  operation(
+  addRoute(
     {
       method: 'post',
       path: '/access/session',
@@ -70,21 +71,21 @@ export function addAccessRoutes({ operation, hf, settings }: Routes): void {
             ),
         })
         .meta({ id: 'SignIn' }),
-      answers: { 201: { description: 'The name and the role of the caller', schema: accessSchema } },
+      responses: { 201: { description: 'The name and the role of the caller', schema: accessSchema } },
     },
-    async ({ body, caller, c }) => {
-      const token = caller.token ? bearerToken(c.req.header('authorization')) : undefined
+    async ({ body, caller, honoContext }) => {
+      const token = caller.token ? bearerToken(honoContext.req.header('authorization')) : undefined
       const isKept = body?.keep === true
       const secret =
         token &&
         (await createSignIn(values, await knownTokens(values), { token, isKept, now: settings.clock.wall() }))
-      if (!secret) return { status: 201, body: toWire(caller, readSignInCookie(c)) }
-      const headers = signInCookie(c, secret, isKept ? KEPT_SIGN_IN_MS : undefined)
+      if (!secret) return { status: 201, body: toWire(caller, readSignInCookie(honoContext)) }
+      const headers = signInCookie(honoContext, secret, isKept ? KEPT_SIGN_IN_MS : undefined)
       return { status: 201, body: toWire(caller, secret), headers }
     },
   )
 
-  operation(
+  addRoute(
     {
       method: 'delete',
       path: '/access/session',
@@ -92,12 +93,12 @@ export function addAccessRoutes({ operation, hf, settings }: Routes): void {
       tag: 'access',
       role: 'viewer',
       summary: 'Sign out a browser',
-      answers: { 204: { description: 'The sign-in has ended and the cookie is deleted' } },
+      responses: { 204: { description: 'The sign-in has ended and the cookie is deleted' } },
     },
-    async ({ c }) => {
-      const secret = readSignInCookie(c)
+    async ({ honoContext }) => {
+      const secret = readSignInCookie(honoContext)
       if (secret !== undefined) await deleteSignIn(values, secret)
-      return { status: 204, headers: signOutCookie(c) }
+      return { status: 204, headers: signOutCookie(honoContext) }
     },
   )
 }

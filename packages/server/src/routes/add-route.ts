@@ -21,7 +21,7 @@ type SchemaInput<S> = S extends z.ZodType ? z.input<S> : undefined
 type SchemaOutput<S> = S extends z.ZodType ? z.output<S> : undefined
 
 /** The input of a handler: the parsed parts of the request, and the caller. */
-export interface OperationInput<P, Q, H, B> {
+export interface RouteInput<P, Q, H, B> {
   params: SchemaOutput<P>
   query: SchemaOutput<Q>
   headers: SchemaOutput<H>
@@ -30,19 +30,19 @@ export interface OperationInput<P, Q, H, B> {
   json: SchemaInput<B>
   caller: Caller
   /** The name of the caller and its reason: the header `x-reason`, else the field `reason` of the body. */
-  by: RequestActor
-  c: Context<Env>
+  actor: RequestActor
+  honoContext: Context<Env>
 }
 
 /** The result of a handler: a body as it is on the wire. The default status is 200. */
-export interface OperationResult {
+export interface RouteResult {
   body?: unknown
   status?: 200 | 201 | 202 | 204
   headers?: Record<string, string>
 }
 
-/** One operation of the API: its request, its role, its responses. */
-export interface OperationSpec<P, Q, H, B> {
+/** A route of the API: its request, its role, its responses. */
+export interface RouteSpec<P, Q, H, B> {
   method: 'get' | 'put' | 'post' | 'patch' | 'delete'
   path: string
   id: string
@@ -58,10 +58,10 @@ export interface OperationSpec<P, Q, H, B> {
   optionalBody?: B
   /** A body that is not JSON. The handler reads it. */
   rawBody?: { description: string; types: readonly string[] }
-  answers: Partial<
+  responses: Partial<
     Record<200 | 201 | 202 | 204 | 304, { description: string; schema?: z.ZodType; type?: string }>
   >
-  /** The codes of errors besides those that every operation can answer. */
+  /** The codes of errors besides those that every route can respond with. */
   errors?: readonly ErrorCode[]
   /** The action under which reads are audited. */
   reads?: ReadAction
@@ -73,7 +73,7 @@ const hasReason = (body: unknown): body is { reason: string } =>
 /** Decodes a header as UTF-8, or as Latin-1 where its bytes are not valid UTF-8. */
 const decodeHeader = (text: string): string => decodeUtf8(Buffer.from(text, 'latin1')) ?? text
 
-/** The query of an operation without parameters. An unknown parameter is an error in every operation. */
+/** The query of a route without parameters. An unknown parameter is an error in every route. */
 const NO_QUERY = z.strictObject({})
 
 /** Path parameters as Hono spells them. */
@@ -85,18 +85,16 @@ const readQuery = (c: Context<Env>): Record<string, unknown> =>
     Object.entries(c.req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
   )
 
-/** Creates the function that adds operations to an app: the check of the role, the parsing of the request, the entry in OpenAPI. */
-export function createOperationRegistrar(app: App, reads: ReadAudit) {
-  return function operation<
+/** Creates the function that adds routes to an app: the check of the role, the parsing of the request, the entry in OpenAPI. */
+export function createRouteRegistrar(app: App, reads: ReadAudit) {
+  return function addRoute<
     P extends z.ZodType | undefined = undefined,
     Q extends z.ZodType | undefined = undefined,
     H extends z.ZodType | undefined = undefined,
     B extends z.ZodType | undefined = undefined,
   >(
-    spec: OperationSpec<P, Q, H, B>,
-    handle: (
-      input: OperationInput<P, Q, H, B>,
-    ) => Promise<OperationResult | Response> | OperationResult | Response,
+    spec: RouteSpec<P, Q, H, B>,
+    handle: (input: RouteInput<P, Q, H, B>) => Promise<RouteResult | Response> | RouteResult | Response,
   ): void {
     const { role, reads: action } = spec
     app.openAPIRegistry.registerPath(toOpenApiRoute(spec))
@@ -119,9 +117,9 @@ export function createOperationRegistrar(app: App, reads: ReadAudit) {
         body,
         json,
         caller,
-        by: { by: caller.name, ...(reason === undefined ? {} : { reason }) },
-        c,
-      } as OperationInput<P, Q, H, B>)
+        actor: { by: caller.name, ...(reason === undefined ? {} : { reason }) },
+        honoContext: c,
+      } as RouteInput<P, Q, H, B>)
       return result instanceof Response ? result : toResponse(c, result)
     })
   }
@@ -135,16 +133,17 @@ function readReason(c: Context<Env>, body: unknown): string | undefined {
 }
 
 /** Sends the result of a handler, or 304 where the client has it already. */
-function toResponse(c: Context<Env>, { body, status = 200, headers = {} }: OperationResult): Response {
+function toResponse(c: Context<Env>, { body, status = 200, headers = {} }: RouteResult): Response {
   if (status === 204) return c.body(null, 204, headers)
   const isRead = c.req.method === 'GET' || c.req.method === 'HEAD'
-  const known = isRead ? c.req.header('if-none-match') : undefined
-  if (known !== undefined && matchesWeakly(known, headers['etag'])) return c.body(null, 304, headers)
+  const ifNoneMatch = isRead ? c.req.header('if-none-match') : undefined
+  if (ifNoneMatch !== undefined && matchesWeakly(ifNoneMatch, headers['etag']))
+    return c.body(null, 304, headers)
   return c.json(body as object, status, headers)
 }
 
-/** Reads the body of a request; undefined where the operation takes none, or where an optional body is missing. */
-async function readBody<P, Q, H, B>(c: Context<Env>, spec: OperationSpec<P, Q, H, B>): Promise<unknown> {
+/** Reads the body of a request; undefined where the route takes none, or where an optional body is missing. */
+async function readBody<P, Q, H, B>(c: Context<Env>, spec: RouteSpec<P, Q, H, B>): Promise<unknown> {
   if (spec.body === undefined && spec.optionalBody === undefined) return undefined
   const json = await readJson(c)
   if (json === undefined && spec.body !== undefined)
@@ -152,7 +151,7 @@ async function readBody<P, Q, H, B>(c: Context<Env>, spec: OperationSpec<P, Q, H
   return json
 }
 
-/** The errors that every operation can answer. */
+/** The errors that every route can respond with. */
 export const COMMON_ERRORS = [
   'BAD_REQUEST',
   'UNAUTHORIZED',
@@ -161,7 +160,7 @@ export const COMMON_ERRORS = [
   'STORE_UNAVAILABLE',
 ] as const satisfies ErrorCode[]
 
-/** The error responses of an operation by status, for OpenAPI. */
+/** The error responses of a route by status, for OpenAPI. */
 export function errorResponses(codes: readonly ErrorCode[]): Record<string, object> {
   const statuses = [...new Set(codes.map((code) => HTTP_STATUS_BY_CODE[code]))].toSorted((a, b) => a - b)
   return Object.fromEntries(
@@ -175,8 +174,8 @@ export function errorResponses(codes: readonly ErrorCode[]): Record<string, obje
   )
 }
 
-/** An operation as an entry of OpenAPI. */
-function toOpenApiRoute<P, Q, H, B>(spec: OperationSpec<P, Q, H, B>) {
+/** A route as an entry of OpenAPI. */
+function toOpenApiRoute<P, Q, H, B>(spec: RouteSpec<P, Q, H, B>) {
   const { params, query, headers, rawBody } = spec
   const body = spec.body ?? spec.optionalBody
   const errors: ErrorCode[] = [...COMMON_ERRORS, ...(spec.errors ?? [])]
@@ -208,7 +207,7 @@ function toOpenApiRoute<P, Q, H, B>(spec: OperationSpec<P, Q, H, B>) {
     },
     responses: {
       ...Object.fromEntries(
-        Object.entries(spec.answers).map(([status, { description, schema, type }]) => [
+        Object.entries(spec.responses).map(([status, { description, schema, type }]) => [
           status,
           schema === undefined && type === undefined
             ? { description }

@@ -11,8 +11,8 @@ import {
 } from './schemas.js'
 
 /** The routes of the audit trail. */
-export function addAuditRoutes({ hf, operation }: Routes): void {
-  operation(
+export function addAuditRoutes({ hf, addRoute }: Routes): void {
+  addRoute(
     {
       method: 'get',
       path: '/audit',
@@ -28,7 +28,7 @@ export function addAuditRoutes({ hf, operation }: Routes): void {
         action: z.enum(AUDIT_ACTIONS).optional().describe('Only records of this action.'),
         target: optionalWord('Only records about this target.'),
       }),
-      answers: { 200: { description: 'A page of audit records', schema: pageSchema(recordSchemas.audit) } },
+      responses: { 200: { description: 'A page of audit records', schema: pageSchema(recordSchemas.audit) } },
     },
     async ({ query }) => {
       const { items, ...rest } = await hf.audit.list(query)

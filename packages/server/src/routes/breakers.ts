@@ -30,10 +30,10 @@ const tripBody = z
   .meta({ id: 'Trip' })
 
 /** The routes of circuit breakers: states, changes of state, reset and trip. */
-export function addBreakerRoutes({ hf, operation, settings }: Routes): void {
+export function addBreakerRoutes({ hf, addRoute, settings }: Routes): void {
   const tag = 'circuit breakers'
 
-  operation(
+  addRoute(
     {
       method: 'get',
       path: '/circuit-breakers',
@@ -46,7 +46,7 @@ export function addBreakerRoutes({ hf, operation, settings }: Routes): void {
         state: breakerSchema.shape.state.optional().describe('Only breakers in this state.'),
         pool: optionalWord('Only breakers of the members of this pool.'),
       }),
-      answers: {
+      responses: {
         200: {
           description: 'A page of breakers',
           schema: z.object({
@@ -67,7 +67,7 @@ export function addBreakerRoutes({ hf, operation, settings }: Routes): void {
     },
   )
 
-  operation(
+  addRoute(
     {
       method: 'get',
       path: '/circuit-breakers/metrics',
@@ -81,7 +81,7 @@ export function addBreakerRoutes({ hf, operation, settings }: Routes): void {
         hours: hoursParam,
         id: optionalWord('Only changes of this breaker.'),
       }),
-      answers: {
+      responses: {
         200: {
           description: 'Changes of state',
           schema: z.object({ events: z.array(recordSchemas.breakerEvent), cursor: z.string().optional() }),
@@ -116,7 +116,7 @@ export function addBreakerRoutes({ hf, operation, settings }: Routes): void {
     return breaker
   }
 
-  operation(
+  addRoute(
     {
       ...one,
       method: 'get',
@@ -124,14 +124,14 @@ export function addBreakerRoutes({ hf, operation, settings }: Routes): void {
       id: 'getCircuitBreaker',
       role: 'viewer',
       summary: 'One breaker',
-      answers: { 200: { description: 'The breaker', schema: recordSchemas.breaker } },
+      responses: { 200: { description: 'The breaker', schema: recordSchemas.breaker } },
     },
     async ({ params }) => ({ body: breakerCodec.encode(await findBreaker(params.id)) }),
   )
 
   const changed = { 200: { description: 'The breaker after the change', schema: recordSchemas.breaker } }
 
-  operation(
+  addRoute(
     {
       ...one,
       method: 'post',
@@ -140,15 +140,15 @@ export function addBreakerRoutes({ hf, operation, settings }: Routes): void {
       role: 'operator',
       summary: 'Closes a breaker and clears its failures',
       optionalBody: reasonBody,
-      answers: changed,
+      responses: changed,
     },
-    async ({ params, by }) => {
+    async ({ params, actor }) => {
       await findBreaker(params.id)
-      return { body: breakerCodec.encode(await hf.breakers.reset(params.id, by)) }
+      return { body: breakerCodec.encode(await hf.breakers.reset(params.id, actor)) }
     },
   )
 
-  operation(
+  addRoute(
     {
       ...one,
       method: 'post',
@@ -160,12 +160,12 @@ export function addBreakerRoutes({ hf, operation, settings }: Routes): void {
         'Without `duration` the breaker stays open for its open duration. Then the next call is a probe. ' +
         'Requires the role operator.',
       optionalBody: tripBody,
-      answers: changed,
+      responses: changed,
     },
-    async ({ params, body, by }) => {
+    async ({ params, body, actor }) => {
       await findBreaker(params.id)
       const duration = body?.duration
-      const trip = duration === undefined ? by : { ...by, duration: Number(duration) * 1000 }
+      const trip = duration === undefined ? actor : { ...actor, duration: Number(duration) * 1000 }
       return { body: breakerCodec.encode(await hf.breakers.trip(params.id, trip)) }
     },
   )

@@ -98,14 +98,14 @@ export type WireValidation = z.input<typeof validationSchema>
 const NOT_UTF8 = { path: '', message: 'expected valid UTF-8, got other bytes' }
 
 /** The routes of the config file and of the live changes. */
-export function addConfigRoutes({ hf, operation }: Routes): void {
+export function addConfigRoutes({ hf, addRoute }: Routes): void {
   const tag = 'config'
   const currentConfig = async () => ({ body: encodeConfig(hf.config) })
-  const answers = {
+  const responses = {
     200: { description: 'The effective configuration, without secrets', schema: configSchema },
   }
 
-  operation(
+  addRoute(
     {
       method: 'get',
       path: '/config',
@@ -113,12 +113,12 @@ export function addConfigRoutes({ hf, operation }: Routes): void {
       tag,
       role: 'viewer',
       summary: 'The effective configuration, without secrets',
-      answers,
+      responses,
     },
     currentConfig,
   )
 
-  operation(
+  addRoute(
     {
       method: 'post',
       path: '/config/validate',
@@ -130,17 +130,17 @@ export function addConfigRoutes({ hf, operation }: Routes): void {
         description: 'The text of a config file in YAML or JSON. The content type is ignored.',
         types: ['application/yaml', 'text/plain', 'application/json'],
       },
-      answers: { 200: { description: 'The problems with their positions', schema: validationSchema } },
+      responses: { 200: { description: 'The problems with their positions', schema: validationSchema } },
     },
-    async ({ c }) => {
-      const text = await readText(c)
+    async ({ honoContext }) => {
+      const text = await readText(honoContext)
       if (text === undefined) return { body: { valid: false, errors: [NOT_UTF8] } }
       const { valid, errors } = await hf.config.validate(text)
       return { body: { valid, errors } }
     },
   )
 
-  operation(
+  addRoute(
     {
       method: 'post',
       path: '/config/reload',
@@ -149,15 +149,15 @@ export function addConfigRoutes({ hf, operation }: Routes): void {
       role: 'admin',
       summary: 'Reloads the config file',
       optionalBody: reasonBody,
-      answers,
+      responses,
     },
-    async ({ by }) => {
-      await hf.config.reload(by)
+    async ({ actor }) => {
+      await hf.config.reload(actor)
       return currentConfig()
     },
   )
 
-  operation(
+  addRoute(
     {
       method: 'get',
       path: '/config/explain',
@@ -166,14 +166,14 @@ export function addConfigRoutes({ hf, operation }: Routes): void {
       role: 'viewer',
       summary: 'The effective values of an operation and their origins',
       query: z.strictObject({ operation: idParam('The name of the operation.') }),
-      answers: {
+      responses: {
         200: { description: 'Values, origins and the resulting delays', schema: explanationSchema },
       },
     },
     async ({ query }) => ({ body: encodeExplanation(await hf.config.explain(query.operation)) }),
   )
 
-  operation(
+  addRoute(
     {
       method: 'get',
       path: '/config/history',
@@ -182,7 +182,7 @@ export function addConfigRoutes({ hf, operation }: Routes): void {
       role: 'viewer',
       summary: 'Versions of the live changes, newest first',
       query: z.strictObject(pagingParams),
-      answers: { 200: { description: 'A page of versions', schema: pageSchema(versionSchema) } },
+      responses: { 200: { description: 'A page of versions', schema: pageSchema(versionSchema) } },
     },
     async ({ query }) => {
       const { items, ...rest } = paginate(await hf.config.history(), ({ version }) => String(version), query)
@@ -196,7 +196,7 @@ export function addConfigRoutes({ hf, operation }: Routes): void {
     },
   )
 
-  operation(
+  addRoute(
     {
       method: 'get',
       path: '/config/diff',
@@ -211,7 +211,7 @@ export function addConfigRoutes({ hf, operation }: Routes): void {
         to: versionParam('The version after; 0 for none of the changes.'),
         from: versionParam('The version before. The default is the newest version.').optional(),
       }),
-      answers: {
+      responses: {
         200: {
           description: 'The differences',
           schema: z.object({ items: z.array(differenceSchema) }),
@@ -221,7 +221,7 @@ export function addConfigRoutes({ hf, operation }: Routes): void {
     async ({ query }) => ({ body: { items: redactSecrets(await hf.config.diff(query.to, query.from)) } }),
   )
 
-  operation(
+  addRoute(
     {
       method: 'post',
       path: '/config/rollback',
@@ -235,15 +235,15 @@ export function addConfigRoutes({ hf, operation }: Routes): void {
           reason: reasonField,
         })
         .meta({ id: 'RollbackRequest' }),
-      answers,
+      responses,
     },
-    async ({ body, by }) => {
-      await hf.config.rollback(body.version, by)
+    async ({ body, actor }) => {
+      await hf.config.rollback(body.version, actor)
       return currentConfig()
     },
   )
 
-  operation(
+  addRoute(
     {
       method: 'post',
       path: '/config/clear',
@@ -252,10 +252,10 @@ export function addConfigRoutes({ hf, operation }: Routes): void {
       role: 'admin',
       summary: 'Discards all live changes',
       optionalBody: reasonBody,
-      answers,
+      responses,
     },
-    async ({ by }) => {
-      await hf.config.clear(by)
+    async ({ actor }) => {
+      await hf.config.clear(actor)
       return currentConfig()
     },
   )

@@ -16,10 +16,10 @@ import type { Routes } from './routes.js'
 import { idParam, orderParam, pageSchema, pagingParams, reasonField, recordSchemas } from './schemas.js'
 
 /** The routes of dead letters and their replays. */
-export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
+export function addDeadLetterRoutes({ hf, addRoute, jobs }: Routes): void {
   const tag = 'dead letters'
 
-  operation(
+  addRoute(
     {
       method: 'get',
       path: '/dead-letters',
@@ -32,7 +32,7 @@ export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
         ...filters,
         order: orderParam,
       }),
-      answers: { 200: { description: 'A page of entries', schema: pageSchema(recordSchemas.deadLetter) } },
+      responses: { 200: { description: 'A page of entries', schema: pageSchema(recordSchemas.deadLetter) } },
     },
     async ({ query: { limit, cursor, order, ...query } }) => {
       const { items, ...rest } = await hf.deadLetters.list({ limit, cursor, order, ...toSelection(query) })
@@ -40,7 +40,7 @@ export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
     },
   )
 
-  operation(
+  addRoute(
     {
       method: 'get',
       path: '/dead-letters/count',
@@ -52,7 +52,7 @@ export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
         'The filters are those of the list, of `POST /dead-letters/replay` and of `POST /dead-letters/purge`, and select the ' +
         'same dead letters. Requires the role viewer.',
       query: z.strictObject(filters),
-      answers: { 200: { description: 'The counts', schema: countSchema } },
+      responses: { 200: { description: 'The counts', schema: countSchema } },
     },
     async ({ query }) => {
       const { total, byStatus, at } = await hf.deadLetters.count(toSelection(query))
@@ -60,7 +60,7 @@ export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
     },
   )
 
-  operation(
+  addRoute(
     {
       method: 'get',
       path: '/dead-letters/stats',
@@ -68,14 +68,14 @@ export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
       tag,
       role: 'viewer',
       summary: 'The number of dead letters by status and by operation',
-      answers: { 200: { description: 'The counts', schema: statsSchema } },
+      responses: { 200: { description: 'The counts', schema: statsSchema } },
     },
     async () => {
       return { body: deadLetterStatsCodec.encode(await hf.deadLetters.stats()) }
     },
   )
 
-  operation(
+  addRoute(
     {
       method: 'post',
       path: '/dead-letters/replay',
@@ -88,9 +88,9 @@ export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
         'Without `status`, replays pending dead letters, and with `retry_failed` also failed ones. `GET /dead-letters/count` ' +
         'with the same filters returns the number without a replay. Requires the role operator.',
       optionalBody: batchSchema,
-      answers: { 202: { description: 'The job', schema: jobSchema } },
+      responses: { 202: { description: 'The job', schema: jobSchema } },
     },
-    async ({ body, by, c }) => {
+    async ({ body, actor, honoContext }) => {
       const { limit, concurrency, rate, retry_failed, wait_for_breaker, ...given } = body ?? {}
       const selection = toSelection(given)
       const { status, ids } = given
@@ -106,14 +106,14 @@ export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
         waitForBreaker: wait_for_breaker,
       }
       const job = jobs.start(Math.min(total, limit ?? total), (signal, listeners) =>
-        hf.deadLetters.replayBatch({ ...selection, ...options, ...listeners, signal }, by),
+        hf.deadLetters.replayBatch({ ...selection, ...options, ...listeners, signal }, actor),
       )
-      const location = `${new URL(c.req.url).pathname.replace(/dead-letters\/replay$/, '')}jobs/${job.id}`
+      const location = `${new URL(honoContext.req.url).pathname.replace(/dead-letters\/replay$/, '')}jobs/${job.id}`
       return { status: 202, body: encodeJob(job), headers: { location } }
     },
   )
 
-  operation(
+  addRoute(
     {
       method: 'post',
       path: '/dead-letters/purge',
@@ -126,7 +126,7 @@ export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
         'required. `GET /dead-letters/count` with the same filters returns the number without deleting anything. Requires ' +
         'the role operator.',
       body: purgeSchema,
-      answers: {
+      responses: {
         200: {
           description: 'The number of deleted dead letters',
           schema: z.object({
@@ -136,9 +136,9 @@ export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
         },
       },
     },
-    async ({ body, by }) => {
+    async ({ body, actor }) => {
       const selection = toSelection(body)
-      const purged = await hf.deadLetters.purge(selection, by)
+      const purged = await hf.deadLetters.purge(selection, actor)
       const { byStatus } = await hf.deadLetters.count(selection)
       return { body: { purged, skipped: byStatus.replaying } }
     },
@@ -148,7 +148,7 @@ export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
   const createNotFound = (name: string) =>
     new ApiError('DEAD_LETTER_NOT_FOUND', `dead letter ${name} not found`)
 
-  operation(
+  addRoute(
     {
       ...one,
       method: 'get',
@@ -156,7 +156,7 @@ export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
       id: 'getDeadLetter',
       role: 'viewer',
       summary: 'One dead letter with its payload and its history',
-      answers: { 200: { description: 'The entry', schema: recordSchemas.deadLetter } },
+      responses: { 200: { description: 'The entry', schema: recordSchemas.deadLetter } },
     },
     async ({ params }) => {
       const entry = await hf.deadLetters.get(params.id)
@@ -165,7 +165,7 @@ export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
     },
   )
 
-  operation(
+  addRoute(
     {
       ...one,
       method: 'delete',
@@ -173,12 +173,12 @@ export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
       id: 'deleteDeadLetter',
       role: 'operator',
       summary: 'Deletes a dead letter',
-      answers: { 204: { description: 'The dead letter is deleted' } },
+      responses: { 204: { description: 'The dead letter is deleted' } },
       errors: ['DEAD_LETTER_LEASED'],
     },
-    async ({ params, by }) => {
+    async ({ params, actor }) => {
       if ((await hf.deadLetters.get(params.id)) === undefined) throw createNotFound(params.id)
-      const deleted = await hf.deadLetters.purge({ ids: [params.id] }, by)
+      const deleted = await hf.deadLetters.purge({ ids: [params.id] }, actor)
       if (deleted === 0)
         throw new ApiError(
           'DEAD_LETTER_LEASED',
@@ -188,7 +188,7 @@ export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
     },
   )
 
-  operation(
+  addRoute(
     {
       ...one,
       method: 'post',
@@ -203,16 +203,18 @@ export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
       optionalBody: z
         .strictObject({ wait_for_breaker: waitForBreaker, reason: reasonField })
         .meta({ id: 'ReplayOneRequest' }),
-      answers: { 200: { description: 'The dead letter after the replay', schema: recordSchemas.deadLetter } },
+      responses: {
+        200: { description: 'The dead letter after the replay', schema: recordSchemas.deadLetter },
+      },
       errors: ['DEAD_LETTER_LEASED'],
     },
-    async ({ params, body, by }) => {
-      const actor = { ...by, waitForBreaker: body?.wait_for_breaker }
-      return { body: deadLetterCodec.encode(await hf.deadLetters.replay(params.id, actor)) }
+    async ({ params, body, actor }) => {
+      const options = { ...actor, waitForBreaker: body?.wait_for_breaker }
+      return { body: deadLetterCodec.encode(await hf.deadLetters.replay(params.id, options)) }
     },
   )
 
-  operation(
+  addRoute(
     {
       ...one,
       method: 'put',
@@ -229,11 +231,11 @@ export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
           reason: reasonField,
         })
         .meta({ id: 'PayloadEdit' }),
-      answers: { 200: { description: 'The dead letter', schema: recordSchemas.deadLetter } },
+      responses: { 200: { description: 'The dead letter', schema: recordSchemas.deadLetter } },
       errors: ['DEAD_LETTER_LEASED', 'PAYLOAD_TOO_LARGE'],
     },
-    async ({ params, body, by }) => ({
-      body: deadLetterCodec.encode(await hf.deadLetters.edit(params.id, body.payload, by)),
+    async ({ params, body, actor }) => ({
+      body: deadLetterCodec.encode(await hf.deadLetters.edit(params.id, body.payload, actor)),
     }),
   )
 }

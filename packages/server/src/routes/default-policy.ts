@@ -129,7 +129,7 @@ function fromView(view: ProxyPolicyView): Partial<RetryPolicy> & { id: string } 
 }
 
 /** The routes of the default policy in the form of a proxy rotator. */
-export function addDefaultPolicyRoutes({ hf, operation }: Routes): void {
+export function addDefaultPolicyRoutes({ hf, addRoute }: Routes): void {
   const inOrder = createSerializer()
   const readView = async () => {
     const view = toView(await hf.policies.get(DEFAULT_POLICY_ID))
@@ -137,7 +137,7 @@ export function addDefaultPolicyRoutes({ hf, operation }: Routes): void {
   }
   const base = { path: '/retry/policy', tag: 'policies' } as const
 
-  operation(
+  addRoute(
     {
       ...base,
       method: 'get',
@@ -148,7 +148,7 @@ export function addDefaultPolicyRoutes({ hf, operation }: Routes): void {
         'If these fields cannot express the policy, the nearest values are returned and `approximate` is true. ' +
         'Requires the role viewer.',
       headers: knownTag,
-      answers: { 200: { description: 'The default policy', schema: answerSchema }, ...NOT_MODIFIED },
+      responses: { 200: { description: 'The default policy', schema: answerSchema }, ...NOT_MODIFIED },
     },
     async () => {
       const body = await readView()
@@ -156,7 +156,7 @@ export function addDefaultPolicyRoutes({ hf, operation }: Routes): void {
     },
   )
 
-  operation(
+  addRoute(
     {
       ...base,
       method: 'put',
@@ -168,13 +168,13 @@ export function addDefaultPolicyRoutes({ hf, operation }: Routes): void {
         'every delay is. Requires the role admin.',
       headers: preconditions,
       body: requestSchema,
-      answers: { 200: { description: 'The default policy after the change', schema: answerSchema } },
+      responses: { 200: { description: 'The default policy after the change', schema: answerSchema } },
       errors: ['PRECONDITION_FAILED'],
     },
-    ({ headers, body, by }) =>
+    ({ headers, body, actor }) =>
       inOrder(async () => {
         assertPreconditions(headers, await readView())
-        await hf.policies.put(fromView(body), by)
+        await hf.policies.put(fromView(body), actor)
         const view = await readView()
         return { body: view, headers: { etag: createEtag(view) } }
       }),

@@ -101,8 +101,8 @@ const groupSelectionParams = {
 }
 
 /** The routes of error records. */
-export function addErrorRoutes({ hf, operation }: Routes): void {
-  operation(
+export function addErrorRoutes({ hf, addRoute }: Routes): void {
+  addRoute(
     {
       method: 'get',
       path: '/errors',
@@ -115,7 +115,7 @@ export function addErrorRoutes({ hf, operation }: Routes): void {
         ...selectionParams,
         order: orderParam,
       }),
-      answers: { 200: { description: 'A page of error records', schema: pageSchema(recordSchemas.error) } },
+      responses: { 200: { description: 'A page of error records', schema: pageSchema(recordSchemas.error) } },
     },
     async ({ query }) => {
       const { items, ...rest } = await hf.errors.list(query)
@@ -123,7 +123,7 @@ export function addErrorRoutes({ hf, operation }: Routes): void {
     },
   )
 
-  operation(
+  addRoute(
     {
       method: 'get',
       path: '/errors/groups',
@@ -136,7 +136,7 @@ export function addErrorRoutes({ hf, operation }: Routes): void {
         'one group. The default time range is the last 24 hours. At most 20,000 records are read, the newest ones: ' +
         '`complete` is false if there are more. Requires the role viewer.',
       query: z.strictObject({ limit: pagingParams.limit, ...groupSelectionParams }),
-      answers: { 200: { description: 'The groups', schema: groupsSchema } },
+      responses: { 200: { description: 'The groups', schema: groupsSchema } },
     },
     async ({ query }) => {
       const { items, from, to, ...rest } = await hf.errors.groups(query)
@@ -145,7 +145,7 @@ export function addErrorRoutes({ hf, operation }: Routes): void {
     },
   )
 
-  operation(
+  addRoute(
     {
       method: 'get',
       path: '/errors/groups/{id}',
@@ -155,7 +155,7 @@ export function addErrorRoutes({ hf, operation }: Routes): void {
       summary: 'One group of errors with its newest records',
       params: z.object({ id: idParam('The id of the group.') }),
       query: z.strictObject(groupSelectionParams),
-      answers: { 200: { description: 'The group', schema: groupDetailsSchema } },
+      responses: { 200: { description: 'The group', schema: groupDetailsSchema } },
       errors: ['NOT_FOUND'],
     },
     async ({ params, query }) => {

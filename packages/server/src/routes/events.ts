@@ -10,7 +10,7 @@ import type { Routes } from './routes.js'
 import { repeatableParam } from './schemas.js'
 
 /** The route of the live event stream. */
-export function addEventRoutes({ operation, feed, settings }: Routes): void {
+export function addEventRoutes({ addRoute, feed, settings }: Routes): void {
   const eventId = z
     .string()
     .min(1)
@@ -18,7 +18,7 @@ export function addEventRoutes({ operation, feed, settings }: Routes): void {
     .optional()
     .describe('The id of the last event that the client has; the stream continues after it.')
 
-  operation(
+  addRoute(
     {
       method: 'get',
       path: '/events',
@@ -36,9 +36,9 @@ export function addEventRoutes({ operation, feed, settings }: Routes): void {
         operation: repeatableParam(z.string().min(1).max(500), 'Only events of these operations.'),
         last_event_id: eventId,
       }),
-      answers: { 200: { description: 'A stream that does not end', type: 'text/event-stream' } },
+      responses: { 200: { description: 'A stream that does not end', type: 'text/event-stream' } },
     },
-    ({ query, headers, caller, c }) => {
+    ({ query, headers, caller, honoContext }) => {
       if (feed.size >= settings.maxReaders)
         throw new ApiError(
           'RATE_LIMITED',
@@ -47,8 +47,8 @@ export function addEventRoutes({ operation, feed, settings }: Routes): void {
             headers: { 'retry-after': '10' },
           },
         )
-      const token = bearerToken(c.req.header('authorization'))
-      const secret = token === undefined ? readSignInCookie(c) : undefined
+      const token = bearerToken(honoContext.req.header('authorization'))
+      const secret = token === undefined ? readSignInCookie(honoContext) : undefined
       const isAllowed = (known: KnownCredentials) => {
         if (!caller.token) return known.tokens.length === 0
         const found =
@@ -59,7 +59,7 @@ export function addEventRoutes({ operation, feed, settings }: Routes): void {
       }
       const selection = createSelection(query.type, query.operation)
       const stream = feed.open(selection, headers['last-event-id'] ?? query.last_event_id, isAllowed)
-      return c.body(stream, 200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
+      return honoContext.body(stream, 200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
     },
   )
 }

@@ -61,7 +61,7 @@ export const encodeJob = ({
 })
 
 /** The routes of batch replays that run in the background. */
-export function addJobRoutes({ operation, jobs: all }: Routes): void {
+export function addJobRoutes({ addRoute, jobs: all }: Routes): void {
   const tag = 'jobs'
   const findJob = (name: string): BatchJob => {
     const job = all.get(name)
@@ -73,7 +73,7 @@ export function addJobRoutes({ operation, jobs: all }: Routes): void {
     return job
   }
 
-  operation(
+  addRoute(
     {
       method: 'get',
       path: '/jobs',
@@ -82,7 +82,7 @@ export function addJobRoutes({ operation, jobs: all }: Routes): void {
       role: 'viewer',
       summary: 'Jobs of this process, newest first',
       query: z.strictObject(pagingParams),
-      answers: { 200: { description: 'A page of jobs', schema: pageSchema(jobSchema) } },
+      responses: { 200: { description: 'A page of jobs', schema: pageSchema(jobSchema) } },
     },
     ({ query }) => {
       const { items, ...rest } = paginate(all.list(), (job) => job.id, query)
@@ -90,7 +90,7 @@ export function addJobRoutes({ operation, jobs: all }: Routes): void {
     },
   )
 
-  operation(
+  addRoute(
     {
       method: 'get',
       path: '/jobs/{id}',
@@ -99,12 +99,12 @@ export function addJobRoutes({ operation, jobs: all }: Routes): void {
       role: 'viewer',
       summary: 'The progress of a job',
       params: z.object({ id: idParam('The id of the job.') }),
-      answers: { 200: { description: 'The job', schema: jobSchema } },
+      responses: { 200: { description: 'The job', schema: jobSchema } },
     },
     ({ params }) => ({ body: encodeJob(findJob(params.id)) }),
   )
 
-  operation(
+  addRoute(
     {
       method: 'post',
       path: '/jobs/{id}/cancel',
@@ -113,7 +113,7 @@ export function addJobRoutes({ operation, jobs: all }: Routes): void {
       role: 'operator',
       summary: 'Cancels a job; replays in progress are completed',
       params: z.object({ id: idParam('The id of the job.') }),
-      answers: { 200: { description: 'The job', schema: jobSchema } },
+      responses: { 200: { description: 'The job', schema: jobSchema } },
     },
     ({ params }) => {
       const job = findJob(params.id)

@@ -7,7 +7,7 @@ import { hoursParam, optionalWord, recordSchemas, stepParam, timeRangeParams } f
 const HOUR_MS = 3_600_000
 
 /** The routes of metrics. */
-export function addMetricsRoutes({ hf, operation, settings }: Routes): void {
+export function addMetricsRoutes({ hf, addRoute, settings }: Routes): void {
   /** A time range with its defaults. @throws BAD_REQUEST where it ends before it begins */
   const parseRange = (range: { from?: Date | undefined; to?: Date | undefined }) => {
     const to = range.to ?? new Date(settings.clock.wall())
@@ -21,18 +21,18 @@ export function addMetricsRoutes({ hf, operation, settings }: Routes): void {
   }
   const base = { method: 'get', tag: 'metrics', role: 'viewer', reads: 'metrics.read' } as const
 
-  operation(
+  addRoute(
     {
       ...base,
       path: '/metrics/retries',
       id: 'getRetryMetrics',
       summary: 'Summary of retries in the retention period',
-      answers: { 200: { description: 'The summary', schema: recordSchemas.summary } },
+      responses: { 200: { description: 'The summary', schema: recordSchemas.summary } },
     },
     async () => ({ body: summaryCodec.encode(await hf.metrics.summary()) }),
   )
 
-  operation(
+  addRoute(
     {
       ...base,
       path: '/metrics/retries/timeseries',
@@ -42,24 +42,24 @@ export function addMetricsRoutes({ hf, operation, settings }: Routes): void {
         hours: hoursParam,
         step: z.enum(['hour', 'day']).optional().describe('The time between two points. Default: hour.'),
       }),
-      answers: { 200: { description: 'One point per hour or per day', schema: recordSchemas.series } },
+      responses: { 200: { description: 'One point per hour or per day', schema: recordSchemas.series } },
     },
     async ({ query }) => ({ body: seriesCodec.encode(await hf.metrics.timeseries(query)) }),
   )
 
-  operation(
+  addRoute(
     {
       ...base,
       path: '/metrics/retries/by-proxy',
       id: 'getRetriesByProxy',
       summary: 'Attempts and failures of each pool member',
       query: z.strictObject({ hours: hoursParam }),
-      answers: { 200: { description: 'Counters by member', schema: recordSchemas.byMember } },
+      responses: { 200: { description: 'Counters by member', schema: recordSchemas.byMember } },
     },
     async ({ query }) => ({ body: byMemberCodec.encode(await hf.metrics.byMember(query)) }),
   )
 
-  operation(
+  addRoute(
     {
       ...base,
       path: '/metrics/window',
@@ -68,12 +68,12 @@ export function addMetricsRoutes({ hf, operation, settings }: Routes): void {
       description:
         'The default of `from` is one hour before `to`, the default of `to` is now. Requires the role viewer.',
       query: z.strictObject(timeRangeParams),
-      answers: { 200: { description: 'The window', schema: recordSchemas.window } },
+      responses: { 200: { description: 'The window', schema: recordSchemas.window } },
     },
     async ({ query }) => ({ body: windowCodec.encode(await hf.metrics.window(parseRange(query))) }),
   )
 
-  operation(
+  addRoute(
     {
       ...base,
       path: '/metrics/operations',
@@ -88,7 +88,7 @@ export function addMetricsRoutes({ hf, operation, settings }: Routes): void {
         step: stepParam,
         operation: optionalWord('Only this operation.'),
       }),
-      answers: { 200: { description: 'The calls of each operation', schema: recordSchemas.byOperation } },
+      responses: { 200: { description: 'The calls of each operation', schema: recordSchemas.byOperation } },
     },
     async ({ query: { step, operation, ...range } }) => ({
       body: byOperationCodec.encode(

@@ -31,8 +31,8 @@ export type WireNode = z.input<typeof nodeSchema>
 export type WireFleet = z.input<typeof nodesSchema>
 
 /** The route of the processes of the fleet. */
-export function addNodeRoutes({ hf, operation }: Routes): void {
-  operation(
+export function addNodeRoutes({ hf, addRoute }: Routes): void {
+  addRoute(
     {
       method: 'get',
       path: '/nodes',
@@ -43,7 +43,7 @@ export function addNodeRoutes({ hf, operation }: Routes): void {
       description:
         'Only this process without `shared` in the configuration, and while the shared state cannot be reached. ' +
         'Requires the role viewer.',
-      answers: { 200: { description: 'The live processes, ordered by id', schema: nodesSchema } },
+      responses: { 200: { description: 'The live processes, ordered by id', schema: nodesSchema } },
     },
     async () => {
       const status = hf.fleet?.status()

@@ -9,7 +9,7 @@ import { paginate } from '../http/page.js'
 import { createSerializer } from '../http/serializer.js'
 import { createFieldErrors, expecting, fieldError } from '../http/validation.js'
 import type { HoldfastLike } from '../runtime-api.js'
-import type { RequestActor } from './operation.js'
+import type { RequestActor } from './add-route.js'
 import { knownTag, NOT_MODIFIED, preconditions } from './preconditions.js'
 import type { Routes } from './routes.js'
 import {
@@ -61,7 +61,7 @@ async function putPolicy(hf: HoldfastLike, policy: { id: string }, by: RequestAc
 }
 
 /** The routes of policies. */
-export function addPolicyRoutes({ hf, operation }: Routes): void {
+export function addPolicyRoutes({ hf, addRoute }: Routes): void {
   const inOrder = createSerializer()
   const find = async (name: string): Promise<RetryPolicy | undefined> => {
     try {
@@ -72,7 +72,7 @@ export function addPolicyRoutes({ hf, operation }: Routes): void {
     }
   }
 
-  operation(
+  addRoute(
     {
       method: 'get',
       path: '/policies',
@@ -81,7 +81,7 @@ export function addPolicyRoutes({ hf, operation }: Routes): void {
       role: 'viewer',
       summary: 'All policies with all their values, defaults included',
       query: z.strictObject(pagingParams),
-      answers: { 200: { description: 'A page of policies', schema: pageSchema(recordSchemas.policy) } },
+      responses: { 200: { description: 'A page of policies', schema: pageSchema(recordSchemas.policy) } },
     },
     async ({ query }) => {
       const { items, ...rest } = paginate(await hf.policies.list(), (policy) => policy.id, query)
@@ -95,7 +95,7 @@ export function addPolicyRoutes({ hf, operation }: Routes): void {
     params: z.object({ id: idParam('The id of the policy.') }),
   } as const
 
-  operation(
+  addRoute(
     {
       ...one,
       method: 'get',
@@ -108,7 +108,7 @@ export function addPolicyRoutes({ hf, operation }: Routes): void {
         ),
       }),
       headers: knownTag,
-      answers: { 200: { description: 'The policy', schema: recordSchemas.policy }, ...NOT_MODIFIED },
+      responses: { 200: { description: 'The policy', schema: recordSchemas.policy }, ...NOT_MODIFIED },
     },
     async ({ params, query }) => {
       const filed = query.live_changes === false ? hf.config.filePolicy(params.id) : undefined
@@ -119,7 +119,7 @@ export function addPolicyRoutes({ hf, operation }: Routes): void {
     },
   )
 
-  operation(
+  addRoute(
     {
       ...one,
       method: 'put',
@@ -132,10 +132,10 @@ export function addPolicyRoutes({ hf, operation }: Routes): void {
         'creates. Requires the role admin.',
       headers: preconditions,
       body: policyChangeSchema,
-      answers: { 200: { description: 'The policy after the change', schema: recordSchemas.policy } },
+      responses: { 200: { description: 'The policy after the change', schema: recordSchemas.policy } },
       errors: ['PRECONDITION_FAILED'],
     },
-    ({ params, headers, json, by }) =>
+    ({ params, headers, json, actor }) =>
       inOrder(async () => {
         const { reason: _, ...policy } = json
         if (policy.id !== undefined && policy.id !== params.id)
@@ -146,12 +146,12 @@ export function addPolicyRoutes({ hf, operation }: Routes): void {
           )
         const current = await find(params.id)
         assertPreconditions(headers, current && policyCodec.encode(current))
-        const answer = policyCodec.encode(await putPolicy(hf, { ...policy, id: params.id }, by))
+        const answer = policyCodec.encode(await putPolicy(hf, { ...policy, id: params.id }, actor))
         return { body: answer, headers: { etag: createEtag(answer) } }
       }),
   )
 
-  operation(
+  addRoute(
     {
       ...one,
       method: 'delete',
@@ -159,14 +159,14 @@ export function addPolicyRoutes({ hf, operation }: Routes): void {
       role: 'admin',
       summary: 'Deletes a policy that no operation is mapped to',
       headers: preconditions,
-      answers: { 204: { description: 'The policy is deleted' } },
+      responses: { 204: { description: 'The policy is deleted' } },
       errors: ['POLICY_IN_USE', 'PRECONDITION_FAILED'],
     },
-    ({ params, headers, by }) =>
+    ({ params, headers, actor }) =>
       inOrder(async () => {
         const current = await find(params.id)
         if (current !== undefined) assertPreconditions(headers, policyCodec.encode(current))
-        await hf.policies.delete(params.id, by)
+        await hf.policies.delete(params.id, actor)
         return { status: 204 }
       }),
   )

@@ -136,7 +136,7 @@ export function findPool(hf: Routes['hf'], name: string): Pool {
 }
 
 /** The routes of pools and their members. */
-export function addPoolRoutes({ hf, operation }: Routes): void {
+export function addPoolRoutes({ hf, addRoute }: Routes): void {
   const tag = 'pools'
 
   const assertMember = (pool: Pool, name: string): void => {
@@ -144,7 +144,7 @@ export function addPoolRoutes({ hf, operation }: Routes): void {
       throw new ApiError('NOT_FOUND', `member ${name} of pool ${pool.id} not found`)
   }
 
-  operation(
+  addRoute(
     {
       method: 'get',
       path: '/pools',
@@ -153,7 +153,7 @@ export function addPoolRoutes({ hf, operation }: Routes): void {
       role: 'viewer',
       summary: 'All pools with the number of members in each status',
       query: z.strictObject(pagingParams),
-      answers: { 200: { description: 'A page of pools', schema: pageSchema(poolSchema) } },
+      responses: { 200: { description: 'A page of pools', schema: pageSchema(poolSchema) } },
     },
     async ({ query }) => {
       const { items, ...rest } = paginate(await hf.pools.list(), (pool) => pool.id, query)
@@ -167,7 +167,7 @@ export function addPoolRoutes({ hf, operation }: Routes): void {
     params: z.object({ id: idParam('The id of the pool.') }),
   } as const
 
-  operation(
+  addRoute(
     {
       ...of,
       method: 'get',
@@ -175,7 +175,7 @@ export function addPoolRoutes({ hf, operation }: Routes): void {
       role: 'viewer',
       summary: 'The members of a pool with their status and statistics',
       query: z.strictObject(pagingParams),
-      answers: { 200: { description: 'A page of members', schema: pageSchema(memberSchema) } },
+      responses: { 200: { description: 'A page of members', schema: pageSchema(memberSchema) } },
     },
     ({ params, query }) => {
       const pool = findPool(hf, params.id)
@@ -184,7 +184,7 @@ export function addPoolRoutes({ hf, operation }: Routes): void {
     },
   )
 
-  operation(
+  addRoute(
     {
       ...of,
       method: 'post',
@@ -195,14 +195,14 @@ export function addPoolRoutes({ hf, operation }: Routes): void {
         'The default id is the host and port of the URL. Like every change through the API it survives a ' +
         'restart, and can be rolled back. Requires the role operator.',
       body: newMemberSchema,
-      answers: { 201: { description: 'The member', schema: memberSchema } },
+      responses: { 201: { description: 'The member', schema: memberSchema } },
     },
-    async ({ params, body, by }) => {
+    async ({ params, body, actor }) => {
       const pool = findPool(hf, params.id)
       const { reason: _, ...input } = body
       // Validates the URL; the error does not repeat it, because it can contain credentials.
       const { id: named } = proxyMember(body.url)
-      const member = await hf.pools.addMember(pool.id, { id: named, ...input }, by)
+      const member = await hf.pools.addMember(pool.id, { id: named, ...input }, actor)
       return { status: 201, body: encodeMember(hf, findPool(hf, pool.id), member) }
     },
   )
@@ -214,7 +214,7 @@ export function addPoolRoutes({ hf, operation }: Routes): void {
     role: 'operator',
   } as const
 
-  operation(
+  addRoute(
     {
       ...one,
       method: 'patch',
@@ -224,29 +224,29 @@ export function addPoolRoutes({ hf, operation }: Routes): void {
         'A disabled or draining member gets no new calls; calls in flight continue. `enabled: true` ends both, ' +
         '`draining: false` only draining. Requires the role operator.',
       body: memberChangeSchema,
-      answers: { 200: { description: 'The member', schema: memberSchema } },
+      responses: { 200: { description: 'The member', schema: memberSchema } },
     },
-    async ({ params, body, by }) => {
+    async ({ params, body, actor }) => {
       const pool = findPool(hf, params.id)
       assertMember(pool, params.member)
       const { reason: _, ...update } = body
-      const member = await hf.pools.changeMember(pool.id, params.member, update, by)
+      const member = await hf.pools.changeMember(pool.id, params.member, update, actor)
       return { body: encodeMember(hf, findPool(hf, pool.id), member) }
     },
   )
 
-  operation(
+  addRoute(
     {
       ...one,
       method: 'delete',
       id: 'removePoolMember',
       summary: 'Removes a member; its calls in flight continue',
-      answers: { 204: { description: 'The member is removed' } },
+      responses: { 204: { description: 'The member is removed' } },
     },
-    async ({ params, by }) => {
+    async ({ params, actor }) => {
       const pool = findPool(hf, params.id)
       assertMember(pool, params.member)
-      await hf.pools.removeMember(pool.id, params.member, by)
+      await hf.pools.removeMember(pool.id, params.member, actor)
       return { status: 204 }
     },
   )

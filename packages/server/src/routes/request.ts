@@ -101,11 +101,11 @@ function encodeBody({ body, isTruncated }: IncomingResponse): Record<string, unk
 }
 
 /** The route that sends one request through a pool. */
-export function addRequestRoutes({ hf, operation, settings, ending }: Routes): void {
+export function addRequestRoutes({ hf, addRoute, settings, ending }: Routes): void {
   const arePrivateTargetsAllowed = () =>
     settings.allowPrivateTargets ?? hf.config.current.proxy?.allowPrivateTargets ?? false
 
-  operation(
+  addRoute(
     {
       method: 'post',
       path: '/request',
@@ -117,10 +117,10 @@ export function addRequestRoutes({ hf, operation, settings, ending }: Routes): v
         'Responds 200 with the response of the target, whatever its status, and with all attempts. Redirects are not followed. ' +
         'The default of `policy` is that of the pool, else `default`. At most 1 MiB of the body is returned. Requires the role operator.',
       body: bodySchema,
-      answers: { 200: { description: 'The last response and all attempts', schema: responseSchema } },
+      responses: { 200: { description: 'The last response and all attempts', schema: responseSchema } },
       errors: ['NOT_FOUND', 'UPSTREAM_FAILED', 'TOTAL_TIMEOUT'],
     },
-    async ({ body, c }) => {
+    async ({ body, honoContext }) => {
       const { pool, method } = body
       const url = new URL(body.url)
       const allowPrivate = arePrivateTargetsAllowed()
@@ -140,8 +140,8 @@ export function addRequestRoutes({ hf, operation, settings, ending }: Routes): v
         !['POST', 'PATCH'].includes(method) || policy.retryNonIdempotent || 'idempotency-key' in headers
 
       const log = new RequestAttemptLog(settings.clock)
-      const session = new SessionListener(hf, c.get('requestId'))
-      const { signal, done } = createRequestSignal(c.req.raw.signal, ending)
+      const session = new SessionListener(hf, honoContext.get('requestId'))
+      const { signal, done } = createRequestSignal(honoContext.req.raw.signal, ending)
       const attempts = async (last?: IncomingResponse) =>
         withStatus((await session.attempts()) ?? log.attempts, last).map(attemptCodec.encode)
       let response: IncomingResponse
@@ -164,7 +164,7 @@ export function addRequestRoutes({ hf, operation, settings, ending }: Routes): v
             ...(canRepeat ? {} : { retry: retryOnlyUnsent(policy) }),
             name: `request ${url.host}`,
             context: { method, host: url.host },
-            correlationId: c.get('requestId'),
+            correlationId: honoContext.get('requestId'),
             signal,
             ...(pool === undefined ? {} : { pool }),
           },

@@ -3,6 +3,7 @@ import type { JobRegistry } from '../jobs/jobs.js'
 import type { AppSettings } from '../options.js'
 import type { HoldfastLike } from '../runtime-api.js'
 import { addAccessRoutes } from './access.js'
+import type { createRouteRegistrar } from './add-route.js'
 import { addAuditRoutes } from './audit.js'
 import { addBreakerRoutes } from './breakers.js'
 import { addConfigRoutes } from './config.js'
@@ -13,7 +14,6 @@ import { addEventRoutes } from './events.js'
 import { addJobRoutes } from './jobs.js'
 import { addMetricsRoutes } from './metrics.js'
 import { addNodeRoutes } from './nodes.js'
-import type { createOperationRegistrar } from './operation.js'
 import { addPolicyRoutes } from './policies.js'
 import { addPoolRoutes } from './pools.js'
 import { addRequestRoutes } from './request.js'
@@ -24,7 +24,7 @@ import { addTokenRoutes } from './tokens.js'
 export interface Routes {
   readonly hf: HoldfastLike
   readonly settings: AppSettings
-  readonly operation: ReturnType<typeof createOperationRegistrar>
+  readonly addRoute: ReturnType<typeof createRouteRegistrar>
   readonly feed: EventFeed
   readonly jobs: JobRegistry
   /** Aborted when the server cancels requests in progress. */

@@ -15,10 +15,10 @@ import {
 } from './schemas.js'
 
 /** The routes of sessions: calls with at least one failed attempt, running or ended. */
-export function addSessionRoutes({ hf, operation }: Routes): void {
+export function addSessionRoutes({ hf, addRoute }: Routes): void {
   const tag = 'sessions'
 
-  operation(
+  addRoute(
     {
       method: 'get',
       path: '/sessions',
@@ -40,7 +40,7 @@ export function addSessionRoutes({ hf, operation }: Routes): void {
         policy_id: optionalWord('Only calls of this policy.'),
         correlation_id: optionalWord('Only calls with this correlation id.'),
       }),
-      answers: { 200: { description: 'A page of sessions', schema: pageSchema(recordSchemas.session) } },
+      responses: { 200: { description: 'A page of sessions', schema: pageSchema(recordSchemas.session) } },
     },
     async ({ query: { policy_id, correlation_id, ...query } }) => {
       const filter = { ...query, policyId: policy_id, correlationId: correlation_id }
@@ -53,7 +53,7 @@ export function addSessionRoutes({ hf, operation }: Routes): void {
   const createNotFound = (name: string) =>
     new ApiError('NOT_FOUND', `session ${name} not found: the call did not fail, or the session has expired`)
 
-  operation(
+  addRoute(
     {
       ...one,
       method: 'get',
@@ -62,7 +62,7 @@ export function addSessionRoutes({ hf, operation }: Routes): void {
       role: 'viewer',
       reads: 'session.read',
       summary: 'One session with all its attempts',
-      answers: { 200: { description: 'The session', schema: recordSchemas.session } },
+      responses: { 200: { description: 'The session', schema: recordSchemas.session } },
     },
     async ({ params }) => {
       const session = await hf.sessions.get(params.id)
@@ -71,7 +71,7 @@ export function addSessionRoutes({ hf, operation }: Routes): void {
     },
   )
 
-  operation(
+  addRoute(
     {
       ...one,
       method: 'post',
@@ -80,15 +80,15 @@ export function addSessionRoutes({ hf, operation }: Routes): void {
       role: 'operator',
       summary: 'Cancels a running call, which rejects with CANCELLED',
       optionalBody: reasonBody,
-      answers: {
+      responses: {
         200: {
           description: 'Whether the call was running',
           schema: z.object({ session_id: z.string(), cancelled: z.boolean() }),
         },
       },
     },
-    async ({ params, by }) => {
-      const cancelled = await hf.sessions.cancel(params.id, by)
+    async ({ params, actor }) => {
+      const cancelled = await hf.sessions.cancel(params.id, actor)
       if (!cancelled && (await hf.sessions.get(params.id)) === undefined) throw createNotFound(params.id)
       return { body: { session_id: params.id, cancelled } }
     },

@@ -11,7 +11,7 @@ import {
 } from '../auth/tokens.js'
 import { ApiError } from '../http/api-error.js'
 import { ROLES } from '../roles.js'
-import type { RequestActor } from './operation.js'
+import type { RequestActor } from './add-route.js'
 import type { Routes } from './routes.js'
 import { idParam, reasonField } from './schemas.js'
 
@@ -40,8 +40,8 @@ const toWire = ({ name, role, createdAt }: TokenInfo): WireToken => ({
 })
 
 /** The routes of tokens. `holdfast token` works on the same store. */
-export function addTokenRoutes({ operation, hf, settings }: Routes): void {
-  operation(
+export function addTokenRoutes({ addRoute, hf, settings }: Routes): void {
+  addRoute(
     {
       method: 'get',
       path: '/tokens',
@@ -49,7 +49,7 @@ export function addTokenRoutes({ operation, hf, settings }: Routes): void {
       tag: 'tokens',
       role: 'admin',
       summary: 'All tokens, without their secrets',
-      answers: {
+      responses: {
         200: {
           description: 'The tokens, sorted by name',
           schema: z
@@ -61,7 +61,7 @@ export function addTokenRoutes({ operation, hf, settings }: Routes): void {
     async () => ({ body: { items: (await listTokens(hf)).map(toWire) } }),
   )
 
-  operation(
+  addRoute(
     {
       method: 'post',
       path: '/tokens',
@@ -82,15 +82,15 @@ export function addTokenRoutes({ operation, hf, settings }: Routes): void {
           reason: reasonField,
         })
         .meta({ id: 'NewToken' }),
-      answers: { 201: { description: 'The token with its secret', schema: createdSchema } },
+      responses: { 201: { description: 'The token with its secret', schema: createdSchema } },
     },
-    async ({ body: { name, role }, by }) => {
+    async ({ body: { name, role }, actor }) => {
       const defaultRole = defaultRoleOf(await listTokens(hf))
       // Any other role would lock out the caller, who is admin only while there is no token.
       if (defaultRole === 'admin' && (role ?? 'admin') !== 'admin')
         throw createOptionsError('invalid token', [optionProblem('role', 'admin for the first token', role)])
       const now = new Date(settings.clock.wall())
-      const created = await createToken(hf, { name, role: role ?? defaultRole, now, ...by })
+      const created = await createToken(hf, { name, role: role ?? defaultRole, now, ...actor })
       return { status: 201, body: { token: created.token, ...toWire(created) } }
     },
   )
@@ -102,7 +102,7 @@ export function addTokenRoutes({ operation, hf, settings }: Routes): void {
     return { status: 204 as const, headers }
   }
 
-  operation(
+  addRoute(
     {
       method: 'delete',
       path: '/tokens/{name}',
@@ -114,12 +114,12 @@ export function addTokenRoutes({ operation, hf, settings }: Routes): void {
         'Requests with the token are rejected from then on. The header `x-warning` reports that it was the last token with the role ' +
         'admin while others exist. Requires the role admin.',
       params: z.object({ name: idParam('The name of the token.') }),
-      answers: { 204: { description: 'The token is revoked' } },
+      responses: { 204: { description: 'The token is revoked' } },
     },
-    ({ params: { name }, by }) => revoke(name, by),
+    ({ params: { name }, actor }) => revoke(name, actor),
   )
 
-  operation(
+  addRoute(
     {
       method: 'delete',
       path: '/tokens',
@@ -131,9 +131,9 @@ export function addTokenRoutes({ operation, hf, settings }: Routes): void {
         'Requests with the token are rejected from then on. The header `x-warning` reports that it was the last token with the role ' +
         'admin while others exist. Requires the role admin.',
       query: z.strictObject({ name: idParam('The name of the token.') }),
-      answers: { 204: { description: 'The token is revoked' } },
+      responses: { 204: { description: 'The token is revoked' } },
       errors: ['NOT_FOUND'],
     },
-    ({ query: { name }, by }) => revoke(name, by),
+    ({ query: { name }, actor }) => revoke(name, actor),
   )
 }

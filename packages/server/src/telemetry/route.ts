@@ -7,7 +7,7 @@ import {
 import type { MiddlewareHandler } from 'hono'
 import type { App, Env } from '../http/env.js'
 import type { AppSettings } from '../options.js'
-import { COMMON_ERRORS, errorResponses } from '../routes/operation.js'
+import { COMMON_ERRORS, errorResponses } from '../routes/add-route.js'
 import type { HoldfastLike } from '../runtime-api.js'
 
 /** Adds `/metrics` to an app. The function that it returns removes the listeners. */

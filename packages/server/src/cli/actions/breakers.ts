@@ -63,8 +63,8 @@ async function readStoredBreakers(
   { state, pool, limit }: BreakersOptions,
 ): Promise<FoundBreakers> {
   const { checked, dir } = await loadFile(context)
-  const { url, exists } = resolveStore(checked.config, dir)
-  if (!exists) return { items: [], hasMore: false }
+  const { url, isPresent } = resolveStore(checked.config, dir)
+  if (!isPresent) return { items: [], hasMore: false }
   const store = await openStore(url)
   try {
     const all = (await store.breakers.load()).map(({ snapshot, updatedAt }) => ({

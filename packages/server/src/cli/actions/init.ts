@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { CONFIG_DEFAULTS } from '@holdfast/config'
+import { BREAKER_DEFAULTS, RETRY_DEFAULTS, STRATEGY_NAMES } from 'holdfast/internal'
 import { DEFAULT_PORT, DEFAULT_STORE } from '../../defaults.js'
 import { DEFAULT_FILE } from '../backends/file.js'
 import type { CommandContext } from '../context/context.js'
@@ -16,20 +18,33 @@ export interface InitAnswers {
 
 const DEFAULT_ANSWERS: InitAnswers = { store: DEFAULT_STORE, port: DEFAULT_PORT, proxies: false }
 
+const DAY_MS = 86_400_000
+
+/** A duration in seconds, the unit of numbers in a config file. */
+const seconds = (ms: number): number => ms / 1000
+
+const { failureThreshold, windowDuration, timeoutDuration } = BREAKER_DEFAULTS
+const BREAKER_KEYS = `failure_threshold: ${failureThreshold}, window_duration: ${seconds(windowDuration)}, timeout_duration: ${seconds(timeoutDuration)}`
+
+const { maxAttempts, backoffType, baseDelay, maxDelay } = RETRY_DEFAULTS
+const POLICY_KEYS = `max_attempts: ${maxAttempts}, backoff_type: ${backoffType}, base_delay: ${seconds(baseDelay)}, max_delay: ${seconds(maxDelay)}`
+
+const { deadLetters, proxy } = CONFIG_DEFAULTS
+
 const POOL_SECTION = `
 # Proxies or endpoints to rotate over. members_file can list more, one per line.
 pools:
   proxies:
-    strategy: score               # round_robin, random, weighted, least_used, least_latency, score, sticky, region, cost
+    strategy: score               # ${STRATEGY_NAMES.join(', ')}
     policy: fetch
-    circuit_breaker: { failure_threshold: 5, window_duration: 60, timeout_duration: 30 }
+    circuit_breaker: { ${BREAKER_KEYS} }
     members:
       - { id: p1, url: "http://127.0.0.1:9001" }
       - { id: p2, url: "http://127.0.0.1:9002" }
     # members_file: proxies.txt
 
-# The rotating forward proxy of \`holdfast serve\`: point clients at http://127.0.0.1:8080.
-proxy: { host: 127.0.0.1, port: 8080, pool: proxies }
+# The rotating forward proxy of \`holdfast serve\`: point clients at http://${proxy.host}:${proxy.port}.
+proxy: { host: ${proxy.host}, port: ${proxy.port}, pool: proxies }
 `
 
 /** The text of a config file with a comment for each section. */
@@ -46,20 +61,20 @@ global_defaults: { jitter_type: full, jitter_amount: 0.5 }
 
 policies:
   # The policy of operations without a mapping.
-  default: { name: Default, max_attempts: 3, backoff_type: exponential, base_delay: 1, max_delay: 30 }
+  default: { name: Default, ${POLICY_KEYS} }
   # Short delays, a timeout for each attempt and for the whole call.
   fetch: { name: Fetch, max_attempts: 4, base_delay: 0.2, max_delay: 5, attempt_timeout: 10, total_timeout: 60 }
 
 # Breakers that calls use by name: hf.run('fetch', fn, { service: 'api' }).
 circuit_breakers:
-  api: { failure_threshold: 5, window_duration: 60, timeout_duration: 30, persist_state: true }
+  api: { ${BREAKER_KEYS}, persist_state: true }
 
 # The policies of operations by the kind of failure: hf.run('orders.save', fn).
 subsystem_mappings:
   orders: { save: { timeout: fetch, default: default } }
 ${proxies ? POOL_SECTION : ''}
 # Payloads of calls that failed after all retries are stored for a replay.
-dead_letters: { max_entries: 100000, max_age: 30d }
+dead_letters: { max_entries: ${deadLetters.maxEntries}, max_age: ${deadLetters.maxAge / DAY_MS}d }
 
 # The store of records: sqlite:FILE, files:DIR or memory. Paths are relative to this file.
 store: ${store}

@@ -64,7 +64,7 @@ export async function sendRequest(
   const body = { url, method: method.toUpperCase(), headers: parseHeaders(header), body: data, pool, policy }
   if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : ''))
     throw createUsageError('URL: expected an absolute http or https URL such as https://example.com/')
-  const response = await withApi(context, { anyStore: true }, (api) =>
+  const response = await withApi(context, { canUseMemory: true }, (api) =>
     requestJson<WireProxiedResponse>(api, 'POST', '/request', { body }),
   ).catch((error: unknown) => {
     throw toRequestFailure(context, error)

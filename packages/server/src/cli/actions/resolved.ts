@@ -5,8 +5,8 @@ import type { CommandContext } from '../context/context.js'
 /** The live changes in the store of a config file; empty where the store does not exist. */
 export async function readStoredLayer({ checked, dir }: LoadedFile): Promise<Layer> {
   const { resolveStore } = await import('../backends/local.js')
-  const { url, exists } = resolveStore(checked.config, dir)
-  if (!exists) return {}
+  const { url, isPresent } = resolveStore(checked.config, dir)
+  if (!isPresent) return {}
   const { openStore } = await import('@holdfast/runtime')
   const store = await openStore(url)
   try {

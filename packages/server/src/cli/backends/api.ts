@@ -22,7 +22,7 @@ export interface StoreAccess {
   /** Whether the command writes. */
   canWrite?: boolean
   /** Whether the command reads no stored records, so that a memory store is sufficient. */
-  anyStore?: boolean
+  canUseMemory?: boolean
 }
 
 /** The path below `/api/v1` with its query. */

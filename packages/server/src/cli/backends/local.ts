@@ -13,13 +13,16 @@ import { displayPath, loadFile } from './file.js'
 type Mutable<T> = { -readonly [K in keyof T]: T[K] extends object | undefined ? Mutable<T[K]> : T[K] }
 
 /** The store of a config, with an absolute path. */
-export function resolveStore(config: Config, dir: string): { url: string; exists: boolean; memory: boolean } {
+export function resolveStore(
+  config: Config,
+  dir: string,
+): { url: string; isPresent: boolean; isMemory: boolean } {
   const store = config.store ?? DEFAULT_STORE
   const [, scheme = '', location = ''] = /^([a-z][a-z0-9+.-]*):?(.*)$/is.exec(store) ?? []
-  if (scheme === 'memory') return { url: store, exists: false, memory: true }
-  if (scheme !== 'sqlite' && scheme !== 'files') return { url: store, exists: true, memory: false }
+  if (scheme === 'memory') return { url: store, isPresent: false, isMemory: true }
+  if (scheme !== 'sqlite' && scheme !== 'files') return { url: store, isPresent: true, isMemory: false }
   const path = isAbsolute(location) ? location : resolve(dir, location)
-  return { url: `${scheme}:${path}`, exists: existsSync(path), memory: false }
+  return { url: `${scheme}:${path}`, isPresent: existsSync(path), isMemory: false }
 }
 
 /**
@@ -42,12 +45,12 @@ function withoutPersistence(config: Config, dir: string): Config {
 /** Opens a runtime on the store of the config file, for commands without a server. */
 export async function openRuntime(
   context: CommandContext,
-  { canWrite = false, anyStore = false }: StoreAccess,
+  { canWrite = false, canUseMemory = false }: StoreAccess,
 ): Promise<Holdfast> {
   const { checked, dir, file } = await loadFile(context)
   const { config } = checked
-  const { url, exists, memory } = resolveStore(config, dir)
-  if (memory && !anyStore)
+  const { url, isPresent, isMemory } = resolveStore(config, dir)
+  if (isMemory && !canUseMemory)
     throw new CommandFailure(
       EXIT_CODES.unreachable,
       `${displayPath(context, file)} has store: memory, which other processes cannot read`,
@@ -59,7 +62,7 @@ export async function openRuntime(
   return Holdfast.open({
     config: withoutPersistence(config, dir),
     // A command that only reads must not create a store.
-    store: canWrite || exists ? url : 'memory',
+    store: canWrite || isPresent ? url : 'memory',
     env: {},
     watch: false,
   })
