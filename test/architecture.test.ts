@@ -37,17 +37,17 @@ describe('ARCHITECTURE.md', () => {
   })
 })
 
-/** The rows of the tables in a section of a document. */
-const tablesOf = (document: string, heading: string): string => {
+/** The rows of the tables and the numbered lists in a section of a document. */
+const listsOf = (document: string, heading: string): string => {
   const [, rest = ''] = readFileSync(join(root, document), 'utf8').split(`## ${heading}\n`)
-  return (rest.split('\n## ')[0] as string).match(/^\|.*\|$/gm)?.join('\n') ?? ''
+  return (rest.split('\n## ')[0] as string).match(/^(\|.*\||\d+\. .*| {3}.*)$/gm)?.join('\n') ?? ''
 }
 
 describe.each([
   ['ARCHITECTURE.md', 'Where to make a change'],
   ['CONTRIBUTING.md', 'Adding a strategy to the engine'],
-])('the table of %s, %s', (document, heading) => {
-  const named = [...tablesOf(document, heading).matchAll(/`([\w./-]+)`/g)].map(([, word]) => word as string)
+])('the tables and lists of %s, %s', (document, heading) => {
+  const named = [...listsOf(document, heading).matchAll(/`([\w./-]+)`/g)].map(([, word]) => word as string)
   const paths = named.filter((word) => word.includes('/'))
 
   it('names only paths that exist', () => {
