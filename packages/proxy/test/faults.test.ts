@@ -1,37 +1,61 @@
 import { connect } from 'node:net'
-import { describe, expect, it } from 'vitest'
+import type { Clock } from 'holdfast'
+import { fakeClock } from 'holdfast/testing'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { proxyMember, proxyPool } from '../src/index.js'
 import { ask, askThroughTunnel, proxyFor, raw } from './kit/clients.js'
 import { startTarget } from './kit/target.js'
-import { turn } from './kit/until.js'
+import { turn, until } from './kit/until.js'
 import { closedPort, type Fault, startChain, startFaulty, startSocks } from './kit/upstreams.js'
 
 const FAULTS: readonly Fault[] = ['stall', 'reset', 'close', 'garbage', 'truncate', 'trickle']
 const REFUSALS = [403, 407, 429, 451, 502, 503].map((status) => ({ status }))
 
+const CONNECT_TIMEOUT_MS = 60_000
+const ATTEMPT_TIMEOUT_MS = 30_000
+
+/** Whether a member with this fault never completes its response, so that only a timeout ends the attempt. */
+const isSilent = (fault: unknown): boolean => fault === 'stall' || fault === 'trickle'
+
 /** A pool whose first member is bad: the first call goes to it. */
-async function poolOf(bad: string, breaker = {}) {
+async function poolOf(bad: string, breaker = {}, clock: Clock = fakeClock()) {
   const good = await startChain()
   const members = [
-    proxyMember(bad, { id: 'bad', connectTimeout: '300ms' }),
+    proxyMember(bad, { id: 'bad', connectTimeout: CONNECT_TIMEOUT_MS }),
     proxyMember(good.url, { id: 'good' }),
   ]
-  return proxyPool({ id: 'p', members, breaker })
+  return proxyPool({ id: 'p', members, breaker, clock })
 }
 
 const policies = {
-  quick: { retry: { maxAttempts: 3, backoffType: 'immediate' as const }, timeout: { attempt: 2500 } },
+  quick: {
+    retry: { maxAttempts: 3, backoffType: 'immediate' as const },
+    timeout: { attempt: ATTEMPT_TIMEOUT_MS },
+  },
 }
 const headers = { 'x-holdfast-policy': 'quick' }
+
+/** Replaces `setTimeout` until the test ends. */
+function useFakeTimeouts(): { advance(ms: number): void } {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  return { advance: (ms) => void vi.advanceTimersByTime(ms) }
+}
 
 describe('a failing member', () => {
   for (const fault of [...FAULTS, ...REFUSALS])
     it(`that responds to a request with ${JSON.stringify(fault)} is replaced by another`, async () => {
       const target = await startTarget()
       const bad = await startFaulty(fault)
-      const pool = await poolOf(bad.url)
-      const proxy = await proxyFor({ pool, policies })
-      expect(await ask(proxy, `${target.url}/x`, { headers })).toMatchObject({ status: 200, body: 'GET /x' })
+      const clock = fakeClock()
+      const pool = await poolOf(bad.url, {}, clock)
+      const proxy = await proxyFor({ pool, policies, clock })
+      const got = ask(proxy, `${target.url}/x`, { headers })
+      if (isSilent(fault)) {
+        await until(() => bad.asked.length === 1)
+        await clock.advance(ATTEMPT_TIMEOUT_MS)
+      }
+      expect(await got).toMatchObject({ status: 200, body: 'GET /x' })
       expect(bad.asked).toHaveLength(1)
       expect(target.arrived).toHaveLength(1)
       const limited = typeof fault === 'object' && fault.status === 429
@@ -45,7 +69,14 @@ describe('a failing member', () => {
       const bad = await startFaulty(fault === 'trickle' ? 'stall' : fault)
       const pool = await poolOf(bad.url)
       const proxy = await proxyFor({ pool, policies })
-      expect(await askThroughTunnel(proxy, `${target.url}/x`)).toMatchObject({ status: 200, body: 'GET /x' })
+      // The timeout of a connection does not use the injected clock.
+      const timers = isSilent(fault) ? useFakeTimeouts() : undefined
+      const got = askThroughTunnel(proxy, `${target.url}/x`)
+      if (timers !== undefined) {
+        await until(() => bad.asked.length === 1)
+        timers.advance(CONNECT_TIMEOUT_MS)
+      }
+      expect(await got).toMatchObject({ status: 200, body: 'GET /x' })
       expect(bad.asked).toEqual([`CONNECT 127.0.0.1:${target.port} HTTP/1.1`])
       expect(pool.stats('good').successCount).toBe(1)
       const limited = typeof fault === 'object' && fault.status === 429

@@ -1,9 +1,10 @@
+import { fakeClock } from 'holdfast/testing'
 import { Server as ChainServer } from 'proxy-chain'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { proxyMember, proxyPool } from '../src/index.js'
 import { ask, askThroughTunnel, proxyFor } from './kit/clients.js'
 import { startTarget } from './kit/target.js'
-import { turn } from './kit/until.js'
+import { turn, until } from './kit/until.js'
 import { startChain, startFaulty } from './kit/upstreams.js'
 
 const retry = { maxAttempts: 6, backoffType: 'immediate' as const }
@@ -73,14 +74,36 @@ describe('a proxy under load', () => {
     const target = await startTarget()
     const good = await Promise.all(Array.from({ length: 4 }, () => startChain()))
     const holes = await Promise.all(Array.from({ length: 4 }, () => startFaulty('stall')))
-    const members = [...good, ...holes].map(({ url }) => proxyMember(url, { connectTimeout: 4000 }))
-    const pool = proxyPool({ id: 'p', members, breaker: { failureThreshold: 1 } })
-    const policies = { patient: { retry, timeout: { attempt: 4000 } } }
-    const proxy = await proxyFor({ pool, policies })
-    const headers = { 'x-holdfast-policy': 'patient' }
-    await many(100, 16, async () => {
-      expect((await ask(proxy, target.url, { headers })).status).toBe(200)
+    const clock = fakeClock()
+    const members = [...good, ...holes].map(({ url }) => proxyMember(url, { connectTimeout: '1h' }))
+    const pool = proxyPool({
+      id: 'p',
+      members,
+      breaker: { failureThreshold: 1, timeoutDuration: '1h' },
+      clock,
     })
+    const policies = { patient: { retry, timeout: { attempt: 4000 } } }
+    const proxy = await proxyFor({ pool, policies, clock })
+    const headers = { 'x-holdfast-policy': 'patient' }
+    let running = 0
+    let isFinished = false
+    const load = many(100, 16, async () => {
+      running++
+      expect((await ask(proxy, target.url, { headers })).status).toBe(200)
+      running--
+    }).finally(() => {
+      isFinished = true
+    })
+    const countStalled = (): number => holes.reduce((sum, { asked }) => sum + asked.length, 0)
+    // The clock advances only when every running request waits at a member that does not respond, so a slow machine
+    // cannot make an attempt at a good member exceed its timeout.
+    let expired = 0
+    while (!isFinished) {
+      await until(() => isFinished || (running > 0 && countStalled() - expired === running))
+      expired = countStalled()
+      await clock.advance(4000)
+    }
+    await load
     expect(holes.every(({ asked }) => asked.length > 0)).toBe(true)
     expect(proxy.status().pool?.members).toEqual({ available: 4, open: 4 })
     expect(target.arrived).toHaveLength(100)
