@@ -31,7 +31,8 @@ function watchTurn() {
 const hf = await Holdfast.open({
   config: {
     shared: url,
-    node: { id: name, heartbeat: 200 },
+    // A node that expires during a stall lowers the number of votes that a quorum needs.
+    node: { id: name, heartbeat: share === 'quorum' ? 60_000 : 200 },
     policies: { once: { maxAttempts: 1 } },
     circuitBreakers: {
       api: {
