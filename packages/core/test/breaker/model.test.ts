@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { type BreakerEvent, CircuitBreaker, type Clock, type Permit } from '../../src/index.js'
-import { histories, seed } from '../histories.js'
+import { histories, seedOf } from '../histories.js'
 import { Model, type ModelOptions, type ModelOutcome, type ModelPermit } from './model.js'
 
 const HISTORIES = histories(10_000)
+const seed = seedOf('the breaker agrees with its model')
 const HOUR = 3_600_000
 const START = Date.UTC(2026, 0, 1)
 

@@ -11,10 +11,11 @@ import {
   sessionOf,
 } from '../../src/index.js'
 import { fakeClock, seededRandom } from '../../src/testing/index.js'
-import { histories, seed } from '../histories.js'
+import { histories, seedOf } from '../histories.js'
 import { errorWith, fate } from './watch.js'
 
 const HISTORIES = histories(6000)
+const seed = seedOf('a call agrees with its model')
 const NEVER = Number.POSITIVE_INFINITY
 
 interface Step {

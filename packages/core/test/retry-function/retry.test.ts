@@ -6,7 +6,7 @@ import { openai, postgres } from '../../src/presets/index.js'
 import { retry } from '../../src/retry-function/index.js'
 import { fakeClock, scripted, seededRandom } from '../../src/testing/index.js'
 import { errorWith, fate, never, rejection } from '../guard/watch.js'
-import { histories, seed } from '../histories.js'
+import { histories, seedOf } from '../histories.js'
 
 const IMMEDIATE = { maxAttempts: 3, backoffType: 'immediate' } as const
 const down = (facts: object = {}) => errorWith({ code: 'ECONNRESET', ...facts })
@@ -293,6 +293,7 @@ describe('retry', () => {
 })
 
 const runs = histories(500)
+const seed = seedOf('retry makes the attempts of a guard at the same times')
 
 it(`retry makes the attempts of a guard at the same times in ${runs} histories (SEED=${seed})`, async () => {
   const policy = fc.record({
