@@ -12,6 +12,7 @@ import {
 } from 'bullmq'
 import { CircuitBreaker, guard, HoldfastError } from 'holdfast'
 import { systemClock } from 'holdfast/internal'
+import { fakeClock } from 'holdfast/testing'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { RedisServer } from '../../../scripts/servers/redis.mjs'
 import { type FailedJob, guardJobs, type JobGuardOptions } from '../src/bullmq/index.js'
@@ -186,12 +187,15 @@ describe.skipIf(missingRedis !== undefined)('guardJobs', () => {
   it('limits the queue for the time of Retry-After after a 429, without using an attempt', async () => {
     const starts: number[] = []
     const statuses = [429, 200, 200]
+    let onFirstStart = () => {}
+    const firstStart = new Promise<void>((resolve) => (onFirstStart = resolve))
     const { add, reach } = await start(async () => {
       starts.push(systemClock.now())
+      onFirstStart()
       if (statuses.shift() !== 200) throw statusError(429, '1')
     }, {})
     const first = await add({}, { attempts: 1 })
-    await expect.poll(() => starts.length).toBe(1)
+    await firstStart
     const second = await add({}, { attempts: 1 })
     const jobs = [await reach(first, 'completed'), await reach(second, 'completed')]
     expect(jobs.map(({ attemptsMade }) => attemptsMade)).toEqual([1, 1])
@@ -227,7 +231,8 @@ describe.skipIf(missingRedis !== undefined)('guardJobs', () => {
   })
 
   it('pauses the worker while the breaker is open, uses no attempts, and resumes with one job at a time', async () => {
-    const breaker = new CircuitBreaker({ failureThreshold: 2, timeoutDuration: 500 })
+    const clock = fakeClock()
+    const breaker = new CircuitBreaker({ clock, failureThreshold: 2, timeoutDuration: 500 })
     let calls = 0
     let callsUntilOpen = 0
     breaker.on(({ toState }) => {
@@ -253,6 +258,7 @@ describe.skipIf(missingRedis !== undefined)('guardJobs', () => {
     const added = [await add({ n: 1 }), await add({ n: 2 })]
     await expect.poll(() => callsUntilOpen).toBe(2)
     for (let n = 3; n <= 8; n++) added.push(await add({ n }))
+    await clock.advance(500)
     const ended = await Promise.all(added.map((job) => reach(job, 'completed')))
     expect(pauses).toEqual(['paused', 'resumed'])
     expect(maxActiveAsProbe).toBe(1)
@@ -263,7 +269,8 @@ describe.skipIf(missingRedis !== undefined)('guardJobs', () => {
   })
 
   it('pauses the worker again when the probe fails', async () => {
-    const breaker = new CircuitBreaker({ failureThreshold: 1, timeoutDuration: 200 })
+    const clock = fakeClock()
+    const breaker = new CircuitBreaker({ clock, failureThreshold: 1, timeoutDuration: 200 })
     const statuses = [503, 503, 200]
     const { add, reach, worker } = await start(
       async () => {
@@ -274,7 +281,12 @@ describe.skipIf(missingRedis !== undefined)('guardJobs', () => {
     )
     let pauses = 0
     worker.on('paused', () => void pauses++)
-    await reach(await add({}, { attempts: 5 }), 'completed')
+    const job = await add({}, { attempts: 5 })
+    for (const count of [1, 2]) {
+      await expect.poll(() => pauses).toBe(count)
+      await clock.advance(60_000)
+    }
+    await reach(job, 'completed')
     expect(pauses).toBe(2)
     expect(breaker.state).toBe('closed')
   })

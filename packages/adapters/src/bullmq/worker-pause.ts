@@ -1,5 +1,4 @@
-import type { BreakerEvent, CircuitBreaker } from 'holdfast'
-import { systemClock } from 'holdfast/internal'
+import type { BreakerEvent, CircuitBreaker, Clock } from 'holdfast'
 import type { JobWorker } from './types.js'
 
 /**
@@ -9,6 +8,8 @@ import type { JobWorker } from './types.js'
 export class WorkerPause {
   private readonly worker: JobWorker
   private readonly breaker: CircuitBreaker
+  /** The clock of the breaker, because the worker waits for the end of the open time. */
+  private readonly clock: Clock
   private readonly removeListener: () => void
   private timer: unknown = undefined
   private isPausing = false
@@ -18,6 +19,7 @@ export class WorkerPause {
   constructor(worker: JobWorker, breaker: CircuitBreaker) {
     this.worker = worker
     this.breaker = breaker
+    this.clock = breaker.settings.clock
     this.removeListener = breaker.on(this.onChange)
     if (breaker.state === 'open') this.pause()
   }
@@ -41,15 +43,15 @@ export class WorkerPause {
     this.concurrency ??= worker.concurrency
     // Active jobs are not awaited: the breaker can open within one of them.
     void worker.pause(true)
-    systemClock.clearTimer(this.timer)
-    const delay = Math.max(0, (breaker.nextTestTime ?? 0) - systemClock.wall())
-    this.timer = systemClock.setTimer(this.probe, delay)
+    this.clock.clearTimer(this.timer)
+    const delay = Math.max(0, (breaker.nextTestTime ?? 0) - this.clock.wall())
+    this.timer = this.clock.setTimer(this.probe, delay)
   }
 
   /** Resumes with one job at a time. A breaker that was tripped again meanwhile stays open for longer. */
   private readonly probe = (): void => {
     const { worker, breaker } = this
-    if (breaker.state === 'open' && (breaker.nextTestTime ?? 0) > systemClock.wall() + 1) {
+    if (breaker.state === 'open' && (breaker.nextTestTime ?? 0) > this.clock.wall() + 1) {
       this.pause()
       return
     }
@@ -60,7 +62,7 @@ export class WorkerPause {
 
   private resume(): void {
     const { worker } = this
-    systemClock.clearTimer(this.timer)
+    this.clock.clearTimer(this.timer)
     if (this.concurrency !== undefined) worker.concurrency = this.concurrency
     this.concurrency = undefined
     if (this.isPausing && worker.isPaused() && worker.closing === undefined) worker.resume()
