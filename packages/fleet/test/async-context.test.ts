@@ -65,8 +65,8 @@ describe.skipIf(missing !== undefined)('async context in a fleet', () => {
 
   it('is empty in event listeners when another node changes a breaker', async () => {
     const stores: unknown[] = []
-    const here = await caller.run('opener', () => open('other', 60_000))
-    const there = await open('other', 60_000)
+    const here = await caller.run('opener', () => open('other', 600_000))
+    const there = await open('other', 600_000)
     await until(async () => (await here.fleet?.nodes())?.length === 2)
     await caller.run('a', () => here.run('mail.send', async () => {}))
     here.events.on('circuit_breaker_opened', () => void stores.push(caller.getStore()))

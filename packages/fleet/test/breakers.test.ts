@@ -133,7 +133,7 @@ describe.skipIf(missing !== undefined)('a breaker that a fleet shares', () => {
     const { breakers } = await fleet(
       4,
       { share: 'state' },
-      { timeoutDuration: 50, halfOpenMax: 2, probeLease: 30_000 },
+      { timeoutDuration: 50, halfOpenMax: 2, probeLease: 600_000 },
     )
     fail(breakers[0] as CircuitBreaker, 2)
     await until(() => all(breakers, 'open'))

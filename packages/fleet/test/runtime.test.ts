@@ -99,7 +99,7 @@ describe.skipIf(missing !== undefined)('runtimes of one fleet', () => {
   })
 
   it('eject the same members of a pool', async () => {
-    const breaker = { failureThreshold: 2, timeoutDuration: 60_000, share: 'state' }
+    const breaker = { failureThreshold: 2, timeoutDuration: 600_000, share: 'state' }
     const member = { id: 'p1', url: 'http://127.0.0.1:1' }
     const config = {
       policies: { once: { maxAttempts: 1 } },
@@ -123,7 +123,7 @@ describe.skipIf(missing !== undefined)('runtimes of one fleet', () => {
 
   it('restore the ejected members after a restart of all of them', async () => {
     const members = ['m1', 'm2'].map((id, i) => ({ id, url: `http://127.0.0.1:${i + 1}` }))
-    const pools = { 'a pool': { circuitBreaker: { timeoutDuration: 60_000 }, members } }
+    const pools = { 'a pool': { circuitBreaker: { timeoutDuration: 600_000 }, members } }
     const id = 'pool:a%20pool:m1'
     const client = new Redis(server.url)
     afterwards(async () => client.disconnect())
@@ -161,7 +161,7 @@ describe.skipIf(missing !== undefined)('runtimes of one fleet', () => {
     const config = {
       policies: { once: { maxAttempts: 1 } },
       pools: {
-        shy: { circuitBreaker: { timeoutDuration: 60_000 }, members: [members[0], members[1], lone] },
+        shy: { circuitBreaker: { timeoutDuration: 600_000 }, members: [members[0], members[1], lone] },
       },
     }
     const [a, b] = [await open(config), await open(config)]

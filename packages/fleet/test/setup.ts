@@ -52,7 +52,7 @@ export async function node(
     state,
     events,
     async add(id, share, given) {
-      const breaker = new CircuitBreaker({ id, failureThreshold: 2, timeoutDuration: 60_000, ...given })
+      const breaker = new CircuitBreaker({ id, failureThreshold: 2, timeoutDuration: 600_000, ...given })
       breakers.set(id, breaker)
       await state.attach(breaker, { ...SHARE, ...share })
       return breaker
