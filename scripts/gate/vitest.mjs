@@ -41,3 +41,19 @@ export function failedTests({ testResults }, root) {
       .map((test) => `${name} > ${test.fullName}: ${begin(test.failureMessages?.[0] ?? '')}`)
   })
 }
+
+/**
+ * The names of the failed tests, each with its file. A file that cannot be loaded is in the list without a test.
+ *
+ * @param {Report} report
+ * @param {string} root the folder that the names of files are relative to
+ */
+export function failedTestNames({ testResults }, root) {
+  return testResults.flatMap((file) => {
+    const name = relative(root, file.name ?? '')
+    if (failedToLoad(file)) return [name]
+    return file.assertionResults
+      .filter((test) => test.status === 'failed')
+      .map((test) => `${name} > ${test.fullName}`)
+  })
+}

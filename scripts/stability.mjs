@@ -1,0 +1,132 @@
+// `npm run test:stability`: repeats the gate beside busy processes, to find tests that depend on the speed of the machine.
+//
+//   npm run test:stability -- --runs 20
+//   npm run test:stability -- --runs 20 --tests packages/fleet
+//
+// `--tests` repeats only the step `tests`, with the test files whose path contains one of the given texts. `--busy` sets the
+// number of busy processes, and `--json` prints one JSON object per run and one with the summary. The exit code is 1 if a run
+// failed.
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { countTests, failedTestNames } from './gate/vitest.mjs'
+import { root } from './packages.mjs'
+import { SupervisedProcess } from './servers/supervise.mjs'
+
+const REPORT = join(root, '.cache/vitest.json')
+
+/**
+ * @typedef {object} Run
+ * @property {number} run
+ * @property {number} seconds
+ * @property {number} passed
+ * @property {number} failed
+ * @property {number} skipped
+ * @property {string[]} failures the names of the failed tests and steps
+ */
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    runs: { type: 'string', default: '20' },
+    busy: { type: 'string', default: '2' },
+    tests: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+  },
+})
+const count = Number(values.runs)
+const busy = Number(values.busy)
+if (!Number.isSafeInteger(count) || count < 1 || !Number.isSafeInteger(busy) || busy < 0) {
+  console.error('expected a whole number from 1 for --runs and from 0 for --busy')
+  process.exit(2)
+}
+if (positionals.length > 0 && !values.tests) {
+  console.error('expected --tests with the paths of test files')
+  process.exit(2)
+}
+
+const VITEST = ['run', '--reporter=minimal', '--reporter=json', `--outputFile.json=${REPORT}`, ...positionals]
+const [program, args] = values.tests
+  ? [join(root, 'node_modules/.bin/vitest'), VITEST]
+  : [process.execPath, [join(root, 'scripts/gate.mjs')]]
+
+/** Runs the command once and reads its results. @param {number} run @returns {Promise<Run>} */
+async function runOnce(run) {
+  rmSync(REPORT, { force: true })
+  const start = performance.now()
+  const child = new SupervisedProcess({ command: program, args, cwd: root, env: { NO_COLOR: '1' } })
+  let output = ''
+  child.onOutput((text) => {
+    output += text
+  })
+  await child.started
+  const { code } = await child.exited
+  const seconds = Math.round((performance.now() - start) / 1000)
+  const failures = [...output.matchAll(/^FAILED {2}(.+?) +\d+\.\d s/gm)]
+    .map(([, name]) => `step ${name}`)
+    .filter((name) => name !== 'step tests')
+  let counts = { passed: 0, failed: 0, skipped: 0 }
+  try {
+    const report = JSON.parse(readFileSync(REPORT, 'utf8'))
+    counts = countTests(report)
+    failures.unshift(...failedTestNames(report, root))
+  } catch (error) {
+    failures.push(`the report of vitest cannot be read: ${/** @type {Error} */ (error).message}`)
+  }
+  // The gate prints the sum of tests and steps in its last line.
+  const [, passed, failed, skipped] = output.match(/^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/m) ?? []
+  if (!values.tests && passed !== undefined)
+    counts = { passed: Number(passed), failed: Number(failed), skipped: Number(skipped ?? 0) }
+  // Errors outside of tests also end vitest with an exit code.
+  if (code !== 0 && failures.length === 0) failures.push(`exit code ${code}: ${output.trim().slice(-1000)}`)
+  const { passed: ok, skipped: notRun } = counts
+  return {
+    run,
+    seconds,
+    passed: ok,
+    failed: Math.max(counts.failed, failures.length),
+    skipped: notRun,
+    failures,
+  }
+}
+
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.on(signal, () => process.exit(130))
+
+const loops = Array.from(
+  { length: busy },
+  () => new SupervisedProcess({ command: process.execPath, args: ['-e', 'for (;;);'], env: {} }),
+)
+await Promise.all(loops.map((loop) => loop.started))
+
+/** @type {Run[]} */
+const runs = []
+try {
+  for (let run = 1; run <= count; run++) {
+    if (process.stderr.isTTY) process.stderr.write(`run ${run} of ${count} …\r`)
+    const result = await runOnce(run)
+    runs.push(result)
+    if (values.json) console.log(JSON.stringify(result))
+    else {
+      const { seconds, passed, failed, skipped, failures } = result
+      const mark = failures.length === 0 ? 'ok    ' : 'FAILED'
+      console.log(
+        `${mark} run ${run} of ${count}: ${seconds} s, ${passed} passed, ${failed} failed, ${skipped} skipped`,
+      )
+      for (const failure of failures) console.log(`       ${failure}`)
+    }
+  }
+} finally {
+  await Promise.all(loops.map((loop) => loop.killAll()))
+}
+
+/** How often each test or step failed. @type {Map<string, number>} */
+const failures = new Map()
+for (const run of runs) for (const name of run.failures) failures.set(name, (failures.get(name) ?? 0) + 1)
+const failedRuns = runs.filter((run) => run.failures.length > 0).length
+if (values.json)
+  console.log(JSON.stringify({ runs: runs.length, failedRuns, failures: Object.fromEntries(failures) }))
+else {
+  console.log(`\n${runs.length - failedRuns} of ${runs.length} runs passed, beside ${busy} busy processes`)
+  for (const [name, times] of [...failures].toSorted((a, b) => b[1] - a[1])) console.log(`${times} × ${name}`)
+}
+process.exitCode = failedRuns === 0 ? 0 : 1
