@@ -1,6 +1,6 @@
 // Measures the disk space of a store in days of simulated traffic with the default settings, and fails if it exceeds 2 GB.
 //
-//     node packages/store/test/soak/storage.mjs [sqlite|files] [days]
+//     npm run test:storage -- [sqlite|files] [days]
 //
 // 50 calls per second, of which 2 % fail at the first attempt. 9 of 10 of these succeed with the second attempt; the others fail three
 // times and become dead letters with a payload of 1 kB, which are replayed and so completed. Calls that succeed at the first
