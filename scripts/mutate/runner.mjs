@@ -6,17 +6,20 @@ import { pathToFileURL } from 'node:url'
 import { declareFactoryPlugin, PluginKind } from '@stryker-mutator/api/plugin'
 import { DryRunStatus, TestStatus, toMutantRunResult } from '@stryker-mutator/api/test-runner'
 import { build } from 'esbuild'
-import { collect, end, run } from './face.mjs'
+import { collect, end, run } from './vitest-substitute.mjs'
 
 /** @typedef {import('@stryker-mutator/api/test-runner').TestResult} TestResult */
 /** @typedef {import('@stryker-mutator/api/test-runner').TestRunner} TestRunner */
 
 const FILES = /^(breaker|classify|guard|pool|regressions|retry)\/.*\.test\.ts$/
 
-/** The machine's timers, files and processes: too slow, or not to be had twice in a process. */
+/** Tests that use real timers, files or processes are not run: they are too slow, or cannot run twice in one process. */
 const APART = /useFakeTimers|resetModules|import\.meta|node:http|node:child_process/
 
-/** Longer tests (ms, while it is counted who covers what) are left out: each mutant that lives runs through them all. */
+/**
+ * Tests that take longer than this (in milliseconds, while coverage is recorded) are not run, because each mutant that survives
+ * runs all its tests.
+ */
 const LONG = 250
 
 /** How long (ms) a test may take, beyond a multiple of what it takes without mutants: an await may never end. */
@@ -33,7 +36,7 @@ class InProcess {
   bundle = path.join(this.home, `.mutants-${process.pid}.mjs`)
   /** A mutant that never ends costs the process its life; the next one uses the same times. */
   times = path.join(this.home, '.mutants-times.json')
-  /** @type {import('./face.mjs').Test[]} */
+  /** @type {import('./vitest-substitute.mjs').Test[]} */
   tests = []
   /** How long each test takes. @type {Map<string, number>} */
   usual = new Map()
@@ -121,7 +124,7 @@ class InProcess {
     return toMutantRunResult({ status: DryRunStatus.Complete, tests: results })
   }
 
-  /** @param {import('./face.mjs').Test} test @returns {Promise<TestResult>} */
+  /** @param {import('./vitest-substitute.mjs').Test} test @returns {Promise<TestResult>} */
   async outcome(test) {
     const { id, name } = test
     const began = performance.now()
@@ -151,9 +154,9 @@ class InProcess {
 
 /** @param {import('esbuild').PluginBuild} bundler */
 function setup(bundler) {
-  const face = new URL('face.mjs', import.meta.url).href
-  bundler.onResolve({ filter: /^vitest$/ }, () => ({ path: face, external: true }))
-  // Who covers what is counted once: it makes loops ten times slower.
+  const substitute = new URL('vitest-substitute.mjs', import.meta.url).href
+  bundler.onResolve({ filter: /^vitest$/ }, () => ({ path: substitute, external: true }))
+  // Coverage is recorded in the first run only, because recording makes loops ten times slower.
   bundler.onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path: file }) => ({
     contents: (await readFile(file, 'utf8')).replace(
       /(stryCov_\w+) = cover;/,

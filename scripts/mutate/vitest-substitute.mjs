@@ -1,5 +1,5 @@
-// What test files import as 'vitest' when mutants are run: the same matchers and spies, and tests that are kept as plain
-// functions, so that they can be run again and again in one process.
+// Replaces 'vitest' in test files while mutants are tested. It has the same matchers and spies, and stores tests as functions,
+// so that they can run many times in one process.
 import { format } from 'node:util'
 import {
   ASYMMETRIC_MATCHERS_OBJECT,
