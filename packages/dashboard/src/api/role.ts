@@ -21,7 +21,7 @@ export async function signIn(token: string, isKept: boolean): Promise<void> {
     headers: { authorization: `Bearer ${token}` },
     body: { keep: isKept },
   })
-  signInState.value = 'not required'
+  signInState.value = 'allowed'
   signInCount.value++
 }
 

@@ -1,15 +1,15 @@
 import { signal } from '@preact/signals'
 
 /**
- * Whether the browser is signed in. The cookie of the sign-in is not readable for scripts, so the responses of the server tell:
- * `required` after a request without a valid sign-in, `ended` where there was one before.
+ * Whether the server accepts requests of this browser. Scripts cannot read the cookie of the sign-in, so the state follows from
+ * the responses: `allowed` until a request is rejected, then `required`, or `ended` where there was a sign-in before.
  */
-export const signInState = signal<'not required' | 'required' | 'ended'>('not required')
+export const signInState = signal<'allowed' | 'required' | 'ended'>('allowed')
 
 /** Increases with each sign-in and sign-out; queries depend on it and are loaded again. */
 export const signInCount = signal(0)
 
 /** Called when the server rejects a request because it is not signed in. */
 export function onSignInRejected(wasSignedIn: boolean): void {
-  if (signInState.peek() === 'not required') signInState.value = wasSignedIn ? 'ended' : 'required'
+  if (signInState.peek() === 'allowed') signInState.value = wasSignedIn ? 'ended' : 'required'
 }

@@ -20,6 +20,9 @@ const SILENCE_TIMEOUT_MS = 40_000
 /** The delays between attempts to reconnect. */
 const RECONNECT_DELAYS_MS = [500, 1000, 2000, 5000]
 
+/** How long events are collected before the listeners are notified. */
+const FLUSH_DELAY_MS = 250
+
 /** The newest events, newest first. */
 export const recentEvents = signal<readonly WireEvent[]>([])
 
@@ -49,7 +52,7 @@ function onEvent(event: WireEvent): void {
       MAX_RECENT_EVENTS,
     )
     for (const listener of listeners) listener(events)
-  }, 250)
+  }, FLUSH_DELAY_MS)
 }
 
 /** Reads the stream until it ends, beginning after the event `last`. */
@@ -106,7 +109,7 @@ async function stayConnected(stop: AbortSignal): Promise<void> {
 export function startEventStream(): void {
   effect(() => {
     void signInCount.value
-    if (signInState.value !== 'not required') return undefined
+    if (signInState.value !== 'allowed') return undefined
     const stop = new AbortController()
     recentEvents.value = []
     connection.value = { state: 'connecting' }

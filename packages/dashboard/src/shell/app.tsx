@@ -123,7 +123,7 @@ export function App() {
     )
   }, [pageTitle, item])
 
-  return signInState.value === 'not required' ? (
+  return signInState.value === 'allowed' ? (
     <Shell path={path} Body={current?.Body ?? NotFound} />
   ) : (
     <SignInForm />

@@ -41,7 +41,7 @@ const toMs = (seconds: unknown): number =>
   typeof seconds === 'number' && seconds >= 0 ? seconds * 1000 : Number.NaN
 
 /** The waits of a policy in the form of the engine; undefined while the values are not complete or not valid. */
-function toEnginePolicy(wire: Record<string, unknown>): CompiledRetryPolicy | undefined {
+function toCompiledPolicy(wire: Record<string, unknown>): CompiledRetryPolicy | undefined {
   const policy = {
     backoffType: wire['backoff_type'],
     baseDelay: toMs(wire['base_delay']),
@@ -70,7 +70,7 @@ const addWaits = (a: WaitRange, b: WaitRange, times = 1): WaitRange => ({
 export function computeSchedule(wire: Record<string, unknown>): PolicySchedule | undefined {
   const attempts =
     wire['max_attempts'] === 'Infinity' ? Number.POSITIVE_INFINITY : Number(wire['max_attempts'])
-  const engine = toEnginePolicy(wire)
+  const engine = toCompiledPolicy(wire)
   if (!(attempts >= 1) || engine === undefined) return undefined
   const count = attempts - 1
   const plain = { ...engine, jitterType: 'none' as const }
