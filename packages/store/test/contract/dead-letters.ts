@@ -403,6 +403,20 @@ export function describeDeadLetters(bench: Bench): void {
       expect(idsOf(await dlq().leaseNext(want, 'me', at(20), at(11)))).toEqual(['dlq_0', 'dlq_2'])
     })
 
+    it('ignores the settlement of a lease after another store has completed the entry', async () => {
+      if (!bench.shared) return
+      const other = (await bench.another()).deadLetters
+      await add(letter(1), letter(2))
+      await dlq().lease('dlq_1', 'me', at(90), at(10))
+      await dlq().leaseNext({ statuses: ['pending'], limit: 1 }, 'me', at(90), at(10))
+      for (const id of ['dlq_1', 'dlq_2']) {
+        await other.complete(id, at(12))
+        const error = { errorType: 'TypeError', errorMessage: 'again', stackTrace: 'at', retryCount: 1 }
+        expect(await dlq().settle(id, 'me', { status: 'failed', at: at(13), error })).toBeUndefined()
+        expect(await dlq().get(id, at(14))).toMatchObject({ status: 'completed' })
+      }
+    })
+
     it('leases each entry to one of many concurrent workers', async () => {
       await add(...upTo(40).map((n) => letter(n)))
       const taken = await Promise.all(
