@@ -429,6 +429,7 @@ let progressTimer = systemClock.setTimer(printProgress, PROGRESS_MS)
 // The first signal ends the run with a summary.
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM']))
   process.once(signal, () => {
+    console.log(`stopped by ${signal}`)
     isStopped = true
   })
 await Promise.all(Array.from({ length: LOCATIONS }, killOnLocations))

@@ -37,7 +37,7 @@ function describe({ date, command, cores, minutes, wantedKills, kills, killsByPh
   return [
     `On ${date}, \`${command}\` killed ${format(kills)} processes in ${format(minutes)} minutes on a machine with ${cores} cores. ${result}${part}`,
     '',
-    `Of these processes, ${phases.join(', ')}. Up to four processes worked on a store at a time. Half of the groups were killed at the same instant.`,
+    `When they were killed, ${phases.slice(0, -1).join(', ')} and ${phases.at(-1)}. Up to four processes worked on a store at a time; about half of these groups were killed at the same instant.`,
     '',
     '| store | killed processes | acknowledged dead letters | acknowledged completions | entries read after kills |',
     '|---|---|---|---|---|',
