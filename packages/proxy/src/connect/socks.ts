@@ -16,8 +16,9 @@ export async function socksConnect(
   timeout: number,
 ): Promise<void> {
   const { username, password } = credentialsOf(upstream) ?? {}
+  let hasAddress = false
   try {
-    await SocksClient.createConnection({
+    const { remoteHost } = await SocksClient.createConnection({
       proxy: {
         host: upstream.hostname,
         port: upstream.port,
@@ -29,10 +30,16 @@ export async function socksConnect(
       timeout,
       existing_socket: socket,
     })
+    hasAddress = remoteHost !== undefined
   } catch (error) {
     const { message } = error as Error
     throw new ProxyConnectionError(`the SOCKS5 proxy ${upstream.host} failed to connect: ${message}`)
   }
+  // The library accepts a reply with an unknown address type and treats its address as bytes of the target.
+  if (!hasAddress)
+    throw new ProxyConnectionError(
+      `the SOCKS5 proxy ${upstream.host} failed to connect: it sent a reply with an unknown address type`,
+    )
   await pauseAfterHandshake(socket)
 }
 

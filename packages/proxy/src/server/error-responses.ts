@@ -154,6 +154,8 @@ export function sendError(res: ServerResponse, errorResponse: ErrorResponse): vo
   const { 'content-length': announced = '0', 'transfer-encoding': chunked } = res.req.headers
   if (!res.req.complete && (announced !== '0' || chunked)) res.shouldKeepAlive = false
   if (!res.shouldKeepAlive) lingerAfterResponse(res.req.socket)
+  // A head that could not be written has left its reason phrase, which would make this one fail too.
+  res.statusMessage = ''
   res.writeHead(errorResponse.status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),

@@ -3,6 +3,9 @@ import type { Dispatcher } from 'undici'
 import { canRespond } from './error-responses.js'
 import { type FlatHeaders, toHeaderObject } from './headers.js'
 
+/** Node.js accepts these characters in the reason phrase of a response, and does not send them. The phrase is optional. */
+const INVALID_REASON = /[^\t\x20-\x7e\x80-\xff]/
+
 /** How much of a body is buffered before the response is delivered, so that an incomplete one can be requested again. */
 export const MAX_BUFFERED_BYTES = 65_536
 
@@ -30,7 +33,7 @@ export class UpstreamResponse {
     controller: Dispatcher.DispatchController,
   ) {
     this.statusCode = statusCode
-    this.statusMessage = statusMessage
+    this.statusMessage = INVALID_REASON.test(statusMessage) ? '' : statusMessage
     this.headers = headers
     this.controller = controller
   }
