@@ -2,13 +2,21 @@ import { sqlStateOf } from '../classify/sql.js'
 import { HoldfastError, isHoldfastError } from '../errors.js'
 import type { TransactionClient } from './pool.js'
 
-const ROLLED_BACK_MESSAGE =
-  'the transaction was rolled back: a statement failed, but its error was not thrown by the function'
+/** Errors of transactions that the database rolled back at the COMMIT. */
+const rolledBackErrors = new WeakSet<object>()
+
+function createRolledBackError(): Error {
+  const error = new Error(
+    'the transaction was rolled back: a statement failed, but its error was not thrown by the function',
+  )
+  rolledBackErrors.add(error)
+  return error
+}
 
 /** Commits. The database rolls back a transaction in which a statement failed, but reports no error for the COMMIT. */
 export async function commitTransaction(client: TransactionClient): Promise<void> {
   const result = (await client.query('COMMIT')) as { command?: unknown } | undefined
-  if (result?.command === 'ROLLBACK') throw new Error(ROLLED_BACK_MESSAGE)
+  if (result?.command === 'ROLLBACK') throw createRolledBackError()
 }
 
 /** Whether a statement was not sent: the error of `pg` for each statement after the connection was lost. */
@@ -25,7 +33,7 @@ export function wasNotCommitted(error: unknown): boolean {
   return state === '57014' || !/^(08|57|58|XX)/.test(state)
 }
 
-const isRolledBack = (error: unknown) => error instanceof Error && error.message === ROLLED_BACK_MESSAGE
+const isRolledBack = (error: unknown) => error instanceof Error && rolledBackErrors.has(error)
 
 /**
  * The error of a transaction that may have been committed. It has no cause, because an enclosing retry would classify a lost
