@@ -110,7 +110,7 @@ export function anyOf([a, isA, convert]: OptionRule, [b, isB]: OptionRule): Opti
 export const clockOption: OptionRule = [
   'a Clock with now, wall, setTimer and clearTimer',
   (value: Record<string, unknown>) =>
-    ['now', 'wall', 'setTimer', 'clearTimer'].every((name) => value?.[name]),
+    ['now', 'wall', 'setTimer', 'clearTimer'].every((name) => typeof value?.[name] === 'function'),
 ]
 
 /** The default values of a spec. */

@@ -8,6 +8,7 @@ import {
   nonEmptyString,
   type OptionCheck,
 } from '@holdfast/records'
+import { clockOption } from 'holdfast/internal'
 import type { CallOptions, OpenOptions } from './api-types.js'
 import { requestOf, withRequest } from './request-call.js'
 
@@ -127,10 +128,7 @@ const hasMethods =
 const OPEN_CHECKS: Readonly<Record<keyof OpenOptions, OptionCheck>> = {
   config: ['a path, or an object', (value) => typeof value === 'string' || anyObject[1](value)],
   store: anyString,
-  clock: [
-    'a Clock with now, wall, setTimer and clearTimer',
-    hasMethods('now', 'wall', 'setTimer', 'clearTimer'),
-  ],
+  clock: clockOption as OptionCheck,
   random: anyFunction,
   logger: ['a logger with debug, info, warn and error', hasMethods('debug', 'info', 'warn', 'error')],
   fallback: anyBoolean,
