@@ -1,4 +1,5 @@
 import { DAY_MS } from '@holdfast/records'
+import { BREAKER_STATES } from 'holdfast/internal'
 import { z } from 'zod'
 
 /** The longest open duration that a breaker can have, and therefore the longest duration that a node can send. */
@@ -36,7 +37,7 @@ const breakerStateSchema = z.object({
   /** The node that changed the state. */
   node: nodeId,
   epoch,
-  state: z.enum(['closed', 'open', 'half_open']),
+  state: z.enum(BREAKER_STATES),
   /** Milliseconds that are left of the open duration, by the clock of Redis. */
   left: duration,
   /** Milliseconds since it opened, while it is not closed. */
@@ -158,7 +159,6 @@ const nodeIdsSchema = z.array(nodeId).max(MAX_NODES)
 
 export const parseNodeIds = (reply: unknown): Parsed<string[]> => parse(nodeIdsSchema, reply)
 
-const OPINIONS = ['closed', 'open', 'half_open'] as const
 const MAX_OPINIONS = 1000
 
 const instant = z
@@ -172,7 +172,7 @@ const nodeRecordSchema = z.object({
   startedAt: instant,
   lastSeen: instant,
   opinions: z
-    .record(breakerId, z.enum(OPINIONS))
+    .record(breakerId, z.enum(BREAKER_STATES))
     .refine((opinions) => Object.keys(opinions).length <= MAX_OPINIONS),
 })
 

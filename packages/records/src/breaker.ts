@@ -1,4 +1,4 @@
-import { WINDOW_TYPES } from 'holdfast/internal'
+import { BREAKER_STATES, WINDOW_TYPES } from 'holdfast/internal'
 import { z } from 'zod'
 import { type CamelCased, createCodec } from './codec/case-codec.js'
 import { describeFields } from './codec/describe-fields.js'
@@ -9,7 +9,7 @@ import {
   timestamp,
 } from './codec/record-fields.js'
 
-const breakerState = () => z.enum(['closed', 'open', 'half_open'])
+const breakerState = () => z.enum(BREAKER_STATES)
 
 /** The pool member of the breaker; null for the breaker of a policy or service, whose id does not begin with `pool:`. */
 const proxyId = () => z.string().nullable()

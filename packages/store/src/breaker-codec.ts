@@ -1,4 +1,5 @@
 import { createCodec, durationSeconds, timestamp } from '@holdfast/records'
+import { BREAKER_STATES, WINDOW_TYPES } from 'holdfast/internal'
 import { z } from 'zod'
 import type { StoredBreaker } from './store.js'
 
@@ -12,9 +13,9 @@ const epochTimestamp = () =>
 /** A snapshot in the spelling of the wire. Fields that the core adds later are kept. */
 const snapshotSchema = z.looseObject({
   id: z.string(),
-  state: z.enum(['closed', 'open', 'half_open']),
+  state: z.enum(BREAKER_STATES),
   failure_count: z.number(),
-  window_type: z.enum(['rolling', 'consecutive', 'rate']),
+  window_type: z.enum(WINDOW_TYPES),
   failure_window: z.array(z.number()),
   success_count: z.number(),
   opened_in_a_row: z.number(),

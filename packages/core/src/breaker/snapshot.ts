@@ -14,7 +14,7 @@ import {
 import type { CircuitBreaker } from './breaker.js'
 import { WINDOW_TYPES, type WindowType } from './options.js'
 import { openDurationFor } from './reconfigure.js'
-import type { BreakerState } from './state.js'
+import { BREAKER_STATES, type BreakerState } from './state.js'
 import { OutcomeWindow } from './window.js'
 
 /** The state of a breaker as plain data. Times are in epoch milliseconds, durations in milliseconds. */
@@ -85,7 +85,7 @@ const epochTime: OptionRule = ['a time in epoch milliseconds', isTime]
 
 const SNAPSHOT_SPEC = {
   id: ['', ofType('string')],
-  state: [undefined, oneOf(['closed', 'open', 'half_open'])],
+  state: [undefined, oneOf(BREAKER_STATES)],
   failureCount: [0, nonNegativeInteger],
   windowType: [undefined, oneOf(WINDOW_TYPES)],
   failureWindow: [[], ['an array of numbers, four an entry', isWindowLog]],

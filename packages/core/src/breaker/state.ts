@@ -1,6 +1,8 @@
 /** The state of a breaker. It stays `open` after the open time until a probe is admitted. */
 export type BreakerState = 'closed' | 'open' | 'half_open'
 
+export const BREAKER_STATES = ['closed', 'open', 'half_open'] as const satisfies readonly BreakerState[]
+
 /** A state change of a breaker. */
 export interface BreakerEvent {
   /** The breaker's id. */

@@ -24,6 +24,7 @@ export {
   WINDOW_TYPES,
 } from '../breaker/options.js'
 export type { BreakerOutcome, PermitState } from '../breaker/permit.js'
+export { BREAKER_STATES } from '../breaker/state.js'
 export { Bulkhead } from '../bulkhead/bulkhead.js'
 export { compileMatchers, KINDS, matcherProblems, OWN_ERRORS, ownErrorOf } from '../classify/index.js'
 export { approximateStartTime, systemClock, systemRandom } from '../clock.js'

@@ -7,7 +7,8 @@ import {
   type OptionCheck,
 } from '@holdfast/records'
 import { type BreakerEventFilter, checkJournalFilter, type Page } from '@holdfast/store'
-import { type CircuitBreaker, HoldfastError, type TripOptions } from 'holdfast'
+import { type BreakerState, type CircuitBreaker, HoldfastError, type TripOptions } from 'holdfast'
+import { BREAKER_STATES } from 'holdfast/internal'
 import type { BreakerFilter, BreakerService } from '../api-types.js'
 import { parseActor } from '../call-options.js'
 import { breakerId, parseBreakerId, proxyIdOf } from './breaker-id.js'
@@ -20,7 +21,7 @@ interface FoundBreaker {
 }
 
 const FILTER_CHECKS: Readonly<Record<keyof BreakerFilter, OptionCheck>> = {
-  state: ['closed, open or half_open', (value) => ['closed', 'open', 'half_open'].includes(value as string)],
+  state: ['closed, open or half_open', (value) => BREAKER_STATES.includes(value as BreakerState)],
   pool: anyString,
 }
 

@@ -1,5 +1,5 @@
 import { DEAD_LETTER_STATUSES } from '@holdfast/records'
-import type { Clock } from 'holdfast'
+import type { BreakerState, Clock } from 'holdfast'
 import { MEMBER_STATUSES } from '../pools/member-status.js'
 import { type EventCounters, MAX_POLICIES } from './event-counters.js'
 import type { HistogramSample, MetricsReading, Sample } from './metrics.js'
@@ -10,8 +10,8 @@ const MAX_OPERATIONS = 100
 const MAX_POOLS = 100
 const MAX_BREAKERS = 500
 
-const LEVEL_BY_STATE = { closed: 0, half_open: 1, open: 2 } as const
-const STATES = ['closed', 'half_open', 'open'] as const
+const LEVEL_BY_STATE = { closed: 0, half_open: 1, open: 2 } as const satisfies Record<BreakerState, number>
+const STATES = Object.keys(LEVEL_BY_STATE) as BreakerState[]
 
 type CounterValues = ReturnType<MetricsSource['metrics']['counters']>
 type DurationCounts = { bounds: readonly number[]; counts: ArrayLike<number>; sum: number }

@@ -10,10 +10,9 @@ import { BreakerPage } from './breaker.js'
 import { BreakerHead, BreakerRow } from './row.js'
 import { breakerStore, loadError, useBreakers } from './store.js'
 
-const STATES = ['open', 'half_open', 'closed'] as const
-
 /** Breakers that are not closed are listed first. */
 const STATE_RANK: Record<WireBreaker['state'], number> = { open: 0, half_open: 1, closed: 2 }
+const STATES = Object.keys(STATE_RANK)
 
 /** Filters breakers by state and id, and sorts them by state and id. */
 function filterBreakers(

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { BREAKER_STATES } from 'holdfast/internal'
 import type { BreakersOptions, ChangeOptions } from '../actions/breakers.js'
 import type { ErrorsOptions } from '../actions/errors.js'
 import type { SessionsOptions } from '../actions/sessions.js'
@@ -13,7 +14,7 @@ export function addInspect(root: Command, runAction: RunAction): void {
     .command('breakers')
     .description('show circuit breakers: live with --url, otherwise the states in the store')
     .addOption(
-      new Option('--state <state>', 'only breakers in this state').choices(['closed', 'open', 'half_open']),
+      new Option('--state <state>', 'only breakers in this state').choices(BREAKER_STATES),
     )
     .option('--pool <id>', 'only breakers of the members of this pool')
     .addOption(limitOption())
