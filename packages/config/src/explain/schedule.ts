@@ -1,5 +1,5 @@
 import type { RetryPolicy } from '@holdfast/records'
-import { type CompiledRetryPolicy, computeDelay } from 'holdfast/internal'
+import { type CompiledRetryPolicy, delayRanges } from 'holdfast/internal'
 
 /** A delay in milliseconds: without jitter, and the minimum and maximum with jitter. */
 export interface Wait {
@@ -29,21 +29,14 @@ export interface Schedule {
 /** How many delays are computed. */
 const MAX_WAITS = 50
 
-/** The largest value of a random source, which never returns 1. */
-const MAX_RANDOM = 1 - 2 ** -53
-
 /** Computes the delays of a policy. A Retry-After header or a deadline may change any of them. */
 export function computeSchedule(policy: RetryPolicy): Schedule {
-  const corePolicy = policy as unknown as CompiledRetryPolicy
-  const withoutJitter = { ...corePolicy, jitterType: 'none' as const }
+  const ranges = delayRanges(policy as unknown as CompiledRetryPolicy)
   const waits: ScheduledWait[] = []
-  let [before, least, most] = [policy.baseDelay, policy.baseDelay, policy.baseDelay]
   const retries = policy.enabled ? policy.maxAttempts - 1 : 0
   for (let n = 1; n <= Math.min(retries, MAX_WAITS); n++) {
-    before = computeDelay(withoutJitter, n, before, () => 0)
-    least = computeDelay(corePolicy, n, least, () => 0)
-    most = computeDelay(corePolicy, n, most, () => MAX_RANDOM)
-    waits.push({ attempt: n + 1, base: roundMs(before), min: roundMs(least), max: roundMs(most) })
+    const { base, min, max } = ranges.next().value
+    waits.push({ attempt: n + 1, base: roundMs(base), min: roundMs(min), max: roundMs(max) })
   }
   const totalOf = (key: keyof Wait): number => roundMs(waits.reduce((total, wait) => total + wait[key], 0))
   return {

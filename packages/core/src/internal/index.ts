@@ -101,6 +101,7 @@ export { reportOnce } from '../report.js'
 export { BUDGET_DEFAULTS, countCall, withdrawRetry } from '../retry/budget.js'
 export { isRetryable, nextDelay } from '../retry/decide.js'
 export { computeDelay } from '../retry/delay.js'
+export { type DelayRange, delayRanges } from '../retry/delay-ranges.js'
 export {
   BACKOFF_TYPES,
   type CompiledRetryPolicy,

@@ -1,4 +1,4 @@
-import { type CompiledRetryPolicy, computeDelay } from 'holdfast/internal'
+import { type CompiledRetryPolicy, delayRanges } from 'holdfast/internal'
 
 /** A wait in seconds: without jitter, and its range with jitter. */
 export interface WaitRange {
@@ -31,9 +31,6 @@ const MAX_DRAWN_WAITS = 20
 
 /** How many waits are computed one by one. Later waits count like the last one: most policies reach their maximum before. */
 const MAX_COMPUTED_WAITS = 2000
-
-/** The largest result of a random function, which is always below 1. */
-const MAX_RANDOM = 1 - 2 ** -53
 
 const NO_WAIT: WaitRange = { base: 0, least: 0, most: 0 }
 
@@ -73,19 +70,16 @@ export function computeSchedule(wire: Record<string, unknown>): PolicySchedule |
   const engine = toCompiledPolicy(wire)
   if (!(attempts >= 1) || engine === undefined) return undefined
   const count = attempts - 1
-  const plain = { ...engine, jitterType: 'none' as const }
+  const ranges = delayRanges(engine)
   const waits: PolicyWait[] = []
-  let [base, least, most] = [engine.baseDelay, engine.baseDelay, engine.baseDelay]
   let total = NO_WAIT
   let last: WaitRange | undefined
   let computed = 0
   let isConstant = false
   while (computed < Math.min(count, MAX_COMPUTED_WAITS) && !(isConstant && computed >= MAX_DRAWN_WAITS)) {
     computed++
-    base = computeDelay(plain, computed, base, () => 0)
-    least = computeDelay(engine, computed, least, () => 0)
-    most = computeDelay(engine, computed, most, () => MAX_RANDOM)
-    const wait = { base: base / 1000, least: least / 1000, most: most / 1000 }
+    const { base, min, max } = ranges.next().value
+    const wait = { base: base / 1000, least: min / 1000, most: max / 1000 }
     isConstant = last?.base === wait.base && last.least === wait.least && last.most === wait.most
     last = wait
     total = addWaits(total, wait)
