@@ -2,5 +2,6 @@ export { FleetCoordinator, type FleetStatus, HEARTBEAT_MS } from './coordinator.
 export type { FleetEvent } from './event-stream.js'
 export type { FleetNode } from './membership.js'
 export type { RedisDriver } from './redis-client.js'
+export { MAX_OPINIONS } from './replies.js'
 export type { ShareOptions } from './shared-settings.js'
 export { setUnrefTimer } from './unref-timer.js'

@@ -159,7 +159,8 @@ const nodeIdsSchema = z.array(nodeId).max(MAX_NODES)
 
 export const parseNodeIds = (reply: unknown): Parsed<string[]> => parse(nodeIdsSchema, reply)
 
-const MAX_OPINIONS = 1000
+/** The maximum number of breaker states in the record of a node. */
+export const MAX_OPINIONS = 1000
 
 const instant = z
   .string()

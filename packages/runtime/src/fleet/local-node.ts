@@ -1,11 +1,8 @@
 import { readFileSync } from 'node:fs'
-import type { FleetNode } from '@holdfast/fleet'
+import { type FleetNode, MAX_OPINIONS } from '@holdfast/fleet'
 import type { Clock } from 'holdfast'
 import type { BreakerRegistry } from '../breakers/registry.js'
 import type { PoolManager } from '../pools/pool-manager.js'
-
-/** The maximum number of breaker states that a node publishes. */
-const MAX_OPINIONS = 1000
 
 /** The version of this package, which is found in the nearest package.json. */
 function readVersion(): string {
