@@ -14,9 +14,12 @@ export type Duration = number | `0${Unit}` | (Amount & Decimal)
 
 const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
+/** A duration as text: digits with an optional fraction, and a unit. */
+export const DURATION_PATTERN = /^\d+(\.\d+)?(ms|s|m|h|d)$/
+
 /** Returns the milliseconds of a duration, or NaN where the value is not a duration. */
 export function parseDuration(value: unknown): number {
   if (typeof value === 'number') return value
-  const match = typeof value === 'string' && /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(value)
-  return match ? Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS] : Number.NaN
+  const match = typeof value === 'string' && DURATION_PATTERN.exec(value)
+  return match ? Number.parseFloat(match[0]) * UNIT_MS[match[2] as keyof typeof UNIT_MS] : Number.NaN
 }

@@ -1,6 +1,7 @@
 import { DAY_MS, patternProblem, toSeconds } from '@holdfast/records'
 import { parseStoreUrl, STORE_URL_FORMAT } from '@holdfast/store'
 import {
+  DURATION_PATTERN,
   isRetryableStatus,
   matcherProblems,
   parseDuration,
@@ -88,7 +89,6 @@ function formatDuration(ms: number): string {
 
 const DURATION_UNIT = "In seconds, or a text such as '500ms'."
 const DURATION_EXAMPLES = "'500ms', '30s', '5m', '24h', '30d'"
-const DURATION_PATTERN = /^\d+(\.\d+)?(ms|s|m|h|d)$/
 
 /** Rounds away the floating-point error of a multiplication. */
 const roundMs = (ms: number): number => Math.round(ms * 1e3) / 1e3

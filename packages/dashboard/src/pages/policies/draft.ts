@@ -1,4 +1,4 @@
-import { parseDuration } from 'holdfast/internal'
+import { DURATION_PATTERN, parseDuration } from 'holdfast/internal'
 import type { WirePolicy } from '../../api/types.js'
 import { FIELDS, type FieldName, type FormField, PARTS, splitName } from './fields.js'
 
@@ -39,14 +39,12 @@ const parseNumber = (text: string): unknown => {
   return text === '' ? null : text === 'Infinity' || Number.isNaN(read) ? text : read
 }
 
-/** A duration with a unit, as in config files. The API expects seconds. */
-const DURATION_PATTERN = /^\d+(\.\d+)?(ms|s|m|h|d)$/
-
 /** The wire value of a form field: null where it is empty. */
 export function parseField({ kind }: FormField, value: string | boolean): unknown {
   if (typeof value === 'boolean') return value
   const text = value.trim()
   if (kind === 'number') return parseNumber(text)
+  // A duration can have a unit, as in config files. The API expects seconds.
   if (kind === 'seconds') return DURATION_PATTERN.test(text) ? parseDuration(text) / 1000 : parseNumber(text)
   if (kind !== 'list' && kind !== 'codes') return text === '' ? null : text
   if (text === EMPTY_LIST) return []
