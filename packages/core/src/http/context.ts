@@ -17,7 +17,8 @@ export interface FetchContext {
   readonly region?: string
 }
 
-const REDACTED = '[redacted]'
+/** The text in place of a secret. */
+export const REDACTED = '[redacted]'
 
 export function createFetchContext(method: string, input: FetchInput): FetchContext {
   const url = parseUrl(input)

@@ -57,7 +57,7 @@ export {
   parseTimeouts,
 } from '../guard/options.js'
 export { isOneShot } from '../http/body.js'
-export { createFetchContext } from '../http/context.js'
+export { createFetchContext, REDACTED } from '../http/context.js'
 export type { HostedCall, HostedOperation, HostedRequest, RequestHost } from '../http/hosted.js'
 export {
   createIdempotencyKey,

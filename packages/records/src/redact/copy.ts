@@ -1,5 +1,5 @@
+import { REDACTED } from 'holdfast/internal'
 import type { IsSecret } from './keys.js'
-import { REDACTED } from './text.js'
 
 /** The limits of a copy: depth, number of values and number of characters. */
 const MAX_DEPTH = 12

@@ -1,5 +1,4 @@
-/** Replaces a secret. */
-export const REDACTED = '[redacted]'
+import { REDACTED } from 'holdfast/internal'
 
 /** The longest text. The rest is truncated, so that no pattern takes long. */
 const MAX_TEXT_LENGTH = 8192

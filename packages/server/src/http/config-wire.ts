@@ -1,7 +1,6 @@
 import { type Configuration, configCodec } from '@holdfast/runtime'
 import { type Config, type Layer, layeredMembers } from '@holdfast/runtime/config'
-
-const REDACTED = '[redacted]'
+import { REDACTED } from 'holdfast/internal'
 
 /** Keys whose values are secrets. */
 const SECRET_KEYS = new Set(['password', 'secret', 'encryption_key'])
