@@ -1,8 +1,8 @@
 import { HOP_BY_HOP_HEADERS } from '@holdfast/proxy/internal'
 import { attemptCodec, type RetryAttempt, type RetryPolicy } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
-import { classify, isHoldfastError, type RetryOptions } from 'holdfast'
-import { compileMatchers } from 'holdfast/internal'
+import { isHoldfastError, type RetryOptions } from 'holdfast'
+import { wasNotSent } from 'holdfast/internal'
 import { ApiError, retryAfterHeader } from '../http/api-error.js'
 import { decodeUtf8 } from '../http/utf8.js'
 import { RequestAttemptLog, summarizeError, TransientStatusError } from '../request/attempts.js'
@@ -84,12 +84,9 @@ const responseSchema = z
 /** The response to a proxied request, as on the wire. */
 export type WireProxiedResponse = z.input<typeof responseSchema>
 
-/** Matches errors after which the request was certainly not sent. */
-const wasNotSent = compileMatchers(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'])
-
 /** Retry options for a request that must not arrive twice: only errors before the request was sent are retried. */
 const retryOnlyUnsent = ({ abortExceptions }: RetryPolicy): RetryOptions => ({
-  abortOn: [...(abortExceptions ?? []), (error) => !wasNotSent(error, classify(error))],
+  abortOn: [...(abortExceptions ?? []), (error) => !wasNotSent(error, undefined)],
 })
 
 function encodeBody({ body, isTruncated }: IncomingResponse): Record<string, unknown> {
