@@ -1,6 +1,6 @@
+import { MINUTE_MS } from '@holdfast/records/constants'
 import { computed } from '@preact/signals'
 import { clock } from './browser.js'
-import { MINUTE_MS } from './durations.js'
 import { route, updateQuery } from './route.js'
 
 /** The ranges that end now, by their name in the URL. */

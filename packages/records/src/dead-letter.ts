@@ -2,9 +2,7 @@ import { z } from 'zod'
 import { type CamelCased, createCodec, createReviver } from './codec/case-codec.js'
 import { describeFields } from './codec/describe-fields.js'
 import { nonNegativeIntegerField, timestamp, userData } from './codec/record-fields.js'
-
-/** The statuses of a dead letter. */
-export const DEAD_LETTER_STATUSES = ['pending', 'replaying', 'completed', 'failed'] as const
+import { DEAD_LETTER_STATUSES } from './constants.js'
 
 const failureSchema = z.object({
   error_type: z.string(),

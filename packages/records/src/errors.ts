@@ -2,9 +2,7 @@ import { z } from 'zod'
 import { type CamelCased, createCodec } from './codec/case-codec.js'
 import { describeFields } from './codec/describe-fields.js'
 import { nonNegativeIntegerField, openWord, timestamp, userData, userObject } from './codec/record-fields.js'
-
-/** The severities of error records, lowest first. */
-export const SEVERITIES = ['DEBUG', 'INFO', 'WARNING', 'ERROR', 'CRITICAL'] as const
+import { AUDIT_ACTIONS, ERROR_CATEGORIES, SEVERITIES } from './constants.js'
 
 /** The schema of an error record, in the wire format. */
 export const errorRecordSchema = describeFields(
@@ -12,7 +10,7 @@ export const errorRecordSchema = describeFields(
     schema: z.string().optional(),
     timestamp: timestamp(),
     severity: z.enum(SEVERITIES),
-    category: z.enum(['TRANSIENT', 'PERMANENT', 'CRITICAL']),
+    category: z.enum(ERROR_CATEGORIES),
     message: z.string().min(1),
     error_type: z.string(),
     stack_trace: z.string().nullish(),
@@ -42,30 +40,6 @@ export type ErrorRecord = CamelCased<typeof errorRecordSchema>
 /** Converts an error record between the wire format and TypeScript. */
 export const errorRecordCodec = createCodec(errorRecordSchema)
 
-/** The actions that audit records have. */
-export const AUDIT_ACTIONS = [
-  'policy.put',
-  'policy.delete',
-  'config.reload',
-  'config.reject',
-  'config.rollback',
-  'config.clear',
-  'breaker.reset',
-  'breaker.trip',
-  'dead_letter.replay',
-  'dead_letter.purge',
-  'dead_letter.complete',
-  'dead_letter.edit',
-  'session.cancel',
-  'session.read',
-  'metrics.read',
-  'member.add',
-  'member.remove',
-  'member.change',
-  'token.create',
-  'token.revoke',
-] as const
-
 /** The schema of an audit record, in the wire format. */
 export const auditSchema = describeFields(
   z.object({
@@ -93,7 +67,5 @@ export const auditSchema = describeFields(
 )
 /** The record of a change or a read: the actor, the action, the target, the time and the reason. */
 export type AuditRecord = CamelCased<typeof auditSchema>
-/** One of the actions that audit records have. */
-export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 /** Converts an audit record between the wire format and TypeScript. */
 export const auditCodec = createCodec(auditSchema)

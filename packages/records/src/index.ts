@@ -23,24 +23,29 @@ export {
   toSeconds,
 } from './codec/record-fields.js'
 export {
+  AUDIT_ACTIONS,
+  type AuditAction,
+  DAY_MS,
   DEAD_LETTER_STATUSES,
+  type HealthStatus,
+  HOUR_MS,
+  MINUTE_MS,
+  SEVERITIES,
+} from './constants.js'
+export {
   type DeadLetter,
   type DeadLetterStatus,
   deadLetterCodec,
   type deadLetterSchema,
   reviveDeadLetter,
 } from './dead-letter.js'
-export { DAY_MS, HOUR_MS, MINUTE_MS } from './durations.js'
 export {
-  AUDIT_ACTIONS,
-  type AuditAction,
   type AuditRecord,
   auditCodec,
   type auditSchema,
   type ErrorRecord,
   errorRecordCodec,
   errorRecordSchema,
-  SEVERITIES,
 } from './errors.js'
 export { EVENT_TYPE_INFO, EVENT_TYPES, type EventType } from './event-types.js'
 export { randomString, SortedIds } from './ids.js'

@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { createCodec } from './codec/case-codec.js'
 import { describeFields } from './codec/describe-fields.js'
 import { nonNegativeIntegerField, positiveIntegerField, timestamp } from './codec/record-fields.js'
-import { DEAD_LETTER_STATUSES } from './dead-letter.js'
+import { DEAD_LETTER_STATUSES, HEALTH_STATUSES } from './constants.js'
 
 /** The health of a runtime. */
 export const healthSchema = describeFields(
   z.object({
-    status: z.enum(['ok', 'degraded', 'closed']),
+    status: z.enum(HEALTH_STATUSES),
     initialized: z.boolean(),
     policies_count: nonNegativeIntegerField(),
     active_sessions: nonNegativeIntegerField(),

@@ -12,6 +12,7 @@ import {
   userData,
   userObject,
 } from './codec/record-fields.js'
+import { EVENT_COMPONENTS, OUTCOMES } from './constants.js'
 import { EVENT_TYPES } from './event-types.js'
 import { STOP_REASONS } from './stop-reasons.js'
 
@@ -35,9 +36,6 @@ export const errorSummarySchema = describeFields(
 )
 /** The summary of an error in records: redacted, and with its stack only in debug mode. */
 export type ErrorSummary = CamelCased<typeof errorSummarySchema>
-
-/** How an attempt ended. */
-export const OUTCOMES = ['success', 'failure', 'timeout', 'circuit_open'] as const
 
 /** The schema of an attempt, in the wire format. */
 export const attemptSchema = describeFields(
@@ -148,7 +146,7 @@ export const eventSchema = describeFields(
     max_attempts: countOrInfinity().nullish(),
     delay: durationSeconds().nullish(),
     error: errorSummarySchema.nullish(),
-    component: openWord(['retry_manager', 'circuit_breaker', 'dead_letters', 'config', 'pool']),
+    component: openWord(EVENT_COMPONENTS),
     context: userObject().nullish(),
   }),
   {

@@ -3,6 +3,7 @@ import type {
   CircuitBreakerEvent,
   CircuitBreakerState,
   EventType,
+  HealthStatus,
   MetricsByMember,
   MetricsByOperation,
   MetricsSeries,
@@ -159,7 +160,7 @@ export interface Health {
    * `ok`; `degraded` if the built-in policies replace a config file that could not be loaded, or the store has
    * records that it cannot read; `closed` after `close`.
    */
-  status: 'ok' | 'degraded' | 'closed'
+  status: HealthStatus
   /** Always true: a runtime exists only after it was opened. */
   initialized: boolean
   /** The number of policies. */

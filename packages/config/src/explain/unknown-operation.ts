@@ -1,7 +1,7 @@
 import { suggest } from '@holdfast/records'
+import { DEFAULT_POLICY_ID } from '@holdfast/records/constants'
 import { formatValue } from '../problems/format-value.js'
 import type { ResolvedConfig } from '../resolve/resolve-config.js'
-import { DEFAULT_POLICY_ID } from '../schema/built-in-policies.js'
 
 const own = <T>(holder: { readonly [key: string]: T } | undefined, key: string): T | undefined =>
   holder !== undefined && Object.hasOwn(holder, key) ? holder[key] : undefined

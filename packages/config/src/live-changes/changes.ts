@@ -1,4 +1,5 @@
 import { snakeKey } from '@holdfast/records'
+import { DEFAULT_POLICY_ID } from '@holdfast/records/constants'
 import { HoldfastError } from 'holdfast'
 import { parsePolicyEntry } from '../check/policy-entry.js'
 import { createConfigInvalid } from '../problems/describe.js'
@@ -12,7 +13,6 @@ import {
   resolvePolicy,
 } from '../resolve/resolve-policy.js'
 import { policyIds } from '../rules/references.js'
-import { DEFAULT_POLICY_ID } from '../schema/built-in-policies.js'
 import type { Layer, WirePolicyEntry } from '../schema/layer.js'
 import { type Config, type PolicyEntry, policyEntryCodec } from '../schema/schema.js'
 import { formatKeyAs, type KeyStyle } from '../schema/walk.js'

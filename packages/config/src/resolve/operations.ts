@@ -1,4 +1,4 @@
-import { DEFAULT_POLICY_ID } from '../schema/built-in-policies.js'
+import { DEFAULT_POLICY_ID } from '@holdfast/records/constants'
 import type { Config } from '../schema/schema.js'
 import type { ResolvedPolicy } from './resolve-policy.js'
 

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
+import { DEFAULT_POLICY_ID } from '@holdfast/records/constants'
 import { parseStoreUrl } from '@holdfast/store'
 import { breakerEntryOptions } from '../schema/breaker-entry.js'
-import { DEFAULT_POLICY_ID } from '../schema/built-in-policies.js'
 import type { Config } from '../schema/schema.js'
 import type { CallConfiguration, OperationConfig } from './call-configuration.js'
 import { DEAD_LETTER_DEFAULTS, type DeadLetterOptions } from './dead-letter-options.js'

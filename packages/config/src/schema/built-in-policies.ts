@@ -1,7 +1,5 @@
+import { DEFAULT_POLICY_ID } from '@holdfast/records/constants'
 import type { PolicyEntry } from './schema.js'
-
-/** The id of the policy that applies where no other does. */
-export const DEFAULT_POLICY_ID = 'default'
 
 /** The built-in policies. A policy of the file with the same id replaces a built-in one completely. */
 export const BUILT_IN_POLICIES: { readonly [id: string]: PolicyEntry } = Object.freeze({

@@ -27,6 +27,13 @@ export interface AttemptRecord {
   readonly context?: object
 }
 
+export const ATTEMPT_OUTCOMES = [
+  'success',
+  'failure',
+  'timeout',
+  'circuit_open',
+] as const satisfies readonly AttemptRecord['outcome'][]
+
 /** The record of a call with all its attempts. */
 export interface Session {
   /** The guard's name. */

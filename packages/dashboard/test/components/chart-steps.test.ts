@@ -1,6 +1,6 @@
+import { HOUR_MS, MINUTE_MS } from '@holdfast/records/constants'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { HOUR_MS, MINUTE_MS } from '../../src/durations.js'
 import { stepLength, timeSteps } from '../../src/pages/operations/steps.js'
 
 describe('the steps of the chart', () => {

@@ -1,4 +1,5 @@
 import { tidySeconds } from '../codec/record-fields.js'
+import { DEFAULT_POLICY_ID, EVENT_COMPONENTS } from '../constants.js'
 import { EVENT_TYPES } from '../event-types.js'
 import { parseErrorKind } from './error-kind.js'
 import { isOldRecord, type OldRecord, type OldRecordReader } from './reader.js'
@@ -22,8 +23,6 @@ const EVENT_TYPE_ALIASES: Record<string, string> = {
   circuit_half_opened: 'circuit_breaker_half_opened',
   circuit_breaker_half_open: 'circuit_breaker_half_opened',
 }
-
-const COMPONENTS = ['retry_manager', 'circuit_breaker', 'dead_letters', 'config', 'pool']
 
 /** Converts an attempt. `position` is its place in the list, from 1; `shift` is 1 if attempts were counted from 0. */
 function convertAttempt(reader: OldRecordReader, position: number, shift: number): OldRecord {
@@ -131,7 +130,8 @@ export function convertEvent(reader: OldRecordReader): OldRecord {
   const givenType = reader.readField('event_type', 'type')
   const type = typeof givenType === 'string' ? givenType.toLowerCase() : givenType
   const component = reader.readField('component')
-  const isKnown = reader.isOwn || COMPONENTS.includes(String(component))
+  const isKnown =
+    reader.isOwn || EVENT_COMPONENTS.includes(String(component) as (typeof EVENT_COMPONENTS)[number])
   const context = reader.readField('context')
   const session = reader.readField('session_id')
   const id = reader.readField('event_id', 'id')
@@ -272,7 +272,7 @@ export function convertDeadLetter(reader: OldRecordReader): OldRecord {
     replayed_at: reader.readTimestamp('replayed_at'),
     processed: reader.readField('processed') ?? status === 'completed',
     idempotency_key: reader.readField('idempotency_key') ?? id,
-    policy_id: reader.readField('policy_id') ?? 'default',
+    policy_id: reader.readField('policy_id') ?? DEFAULT_POLICY_ID,
     session_id: reader.readField('session_id'),
     correlation_id: reader.readField('correlation_id'),
     leased_until: reader.readTimestamp('leased_until'),

@@ -1,11 +1,12 @@
 import type { z } from 'zod'
 import { breakerSchema } from '../breaker.js'
 import { camelKey } from '../codec/case-codec.js'
+import { OUTCOMES } from '../constants.js'
 import { deadLetterSchema } from '../dead-letter.js'
 import { errorRecordSchema } from '../errors.js'
 import { EVENT_TYPES } from '../event-types.js'
 import { windowSchema } from '../metrics.js'
-import { eventSchema, OUTCOMES, sessionSchema } from '../session.js'
+import { eventSchema, sessionSchema } from '../session.js'
 import { STOP_REASONS } from '../stop-reasons.js'
 import {
   convertBreaker,

@@ -1,5 +1,6 @@
 import type { Logger } from '@holdfast/config'
 import type { ErrorSummary } from '@holdfast/records'
+import { CONTROL_CHARACTERS } from '@holdfast/records/constants'
 import type { CallOptions } from '../api-types.js'
 import type { CallEnd, CallObserver } from '../observation/call-observer.js'
 import { type FailedAttemptInfo, type FailingCall, recordedName } from '../observation/observed-call.js'
@@ -7,9 +8,6 @@ import { type FailedAttemptInfo, type FailingCall, recordedName } from '../obser
 /** Whether a logger writes debug lines. A logger without `isLevelEnabled` is assumed to. */
 const isDebugEnabled = (logger: Logger & { isLevelEnabled?(level: string): boolean }) =>
   logger.isLevelEnabled?.('debug') ?? true
-
-// oxlint-disable-next-line no-control-regex -- it removes control characters
-const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g
 
 /** The error of a call in a log line. */
 const describeError = (error: ErrorSummary | undefined): string =>

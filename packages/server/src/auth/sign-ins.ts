@@ -1,4 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { DAY_MS } from '@holdfast/records/constants'
 import type { ValueStore } from '@holdfast/runtime'
 import { z } from 'zod'
 import type { Caller } from '../roles.js'
@@ -8,8 +9,6 @@ const SIGN_IN_KEY_PREFIX = 'sign_in:'
 
 /** 256 random bits, as many as a token has. */
 const SECRET_BYTES = 32
-
-const DAY_MS = 86_400_000
 
 /** How long a browser stays signed in that the user wants to keep signed in. */
 export const KEPT_SIGN_IN_MS = 30 * DAY_MS

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '@holdfast/records/constants'
 import { breakerCodec, breakerEventCodec, breakerSchema } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import { ApiError } from '../http/api-error.js'
@@ -15,8 +16,6 @@ import {
 
 /** The longest duration of a trip: 365 days. */
 const MAX_TRIP_SECONDS = 365 * 86_400
-
-const HOUR_MS = 3_600_000
 
 /** The body of a trip. JSON has no Infinity, so it is a string. */
 const tripBody = z

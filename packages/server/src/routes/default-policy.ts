@@ -1,12 +1,10 @@
+import { DEFAULT_POLICY_ID } from '@holdfast/records/constants'
 import type { RetryPolicy } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import { assertPreconditions, createEtag } from '../http/etag.js'
 import { createSerializer } from '../http/serializer.js'
 import { knownTag, NOT_MODIFIED, preconditions } from './preconditions.js'
 import type { Routes } from './routes.js'
-
-/** The policy that the proxy view shows. */
-const DEFAULT_POLICY_ID = 'default'
 
 const RETRIED_STATUSES = [502, 503, 504]
 

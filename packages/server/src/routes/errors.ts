@@ -1,3 +1,4 @@
+import { ERROR_CATEGORIES } from '@holdfast/records/constants'
 import { errorRecordCodec, SEVERITIES } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import { ApiError } from '../http/api-error.js'
@@ -90,7 +91,7 @@ const encodeGroup = (group: RuntimeGroup): WireErrorGroup => ({
 const selectionParams = {
   ...timeRangeParams,
   severity: caseInsensitiveEnum(SEVERITIES, 'Only records of this severity.'),
-  category: caseInsensitiveEnum(['TRANSIENT', 'PERMANENT', 'CRITICAL'], 'Only records of this category.'),
+  category: caseInsensitiveEnum(ERROR_CATEGORIES, 'Only records of this category.'),
   operation: optionalWord('Only records of this operation.'),
 }
 

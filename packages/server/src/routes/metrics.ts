@@ -1,10 +1,9 @@
+import { HOUR_MS } from '@holdfast/records/constants'
 import { byMemberCodec, byOperationCodec, seriesCodec, summaryCodec, windowCodec } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import { fieldError } from '../http/validation.js'
 import type { Routes } from './routes.js'
 import { hoursParam, optionalWord, recordSchemas, stepParam, timeRangeParams } from './schemas.js'
-
-const HOUR_MS = 3_600_000
 
 /** The routes of metrics. */
 export function addMetricsRoutes({ hf, addRoute, settings }: Routes): void {

@@ -1,4 +1,5 @@
 import { HOP_BY_HOP_HEADERS } from '@holdfast/proxy/internal'
+import { DEFAULT_POLICY_ID } from '@holdfast/records/constants'
 import { attemptCodec, type RetryAttempt, type RetryPolicy } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import { isHoldfastError, type RetryOptions } from 'holdfast'
@@ -123,7 +124,7 @@ export function addRequestRoutes({ hf, addRoute, settings, ending }: Routes): vo
       const allowPrivate = arePrivateTargetsAllowed()
       if (!allowPrivate) await assertPublicTarget(url)
       if (pool !== undefined) findPool(hf, pool)
-      const policyId = body.policy ?? (pool && hf.config.current.pools?.[pool]?.policy) ?? 'default'
+      const policyId = body.policy ?? (pool && hf.config.current.pools?.[pool]?.policy) ?? DEFAULT_POLICY_ID
       const policy = await hf.policies.get(policyId)
       const headers: Record<string, string> = {
         'accept-encoding': 'identity',

@@ -1,3 +1,4 @@
+import { HOUR_MS, MINUTE_MS } from '@holdfast/records/constants'
 import { getJson } from '../../api/client.js'
 import { hasRole } from '../../api/role.js'
 import type { WireAudit, WireBreaker, WireBreakerChange, WireFleet, WireOperations } from '../../api/types.js'
@@ -16,7 +17,6 @@ import {
   Table,
   Time,
 } from '../../components/basics.js'
-import { HOUR_MS, MINUTE_MS } from '../../durations.js'
 import { useEvents } from '../../events/event-stream.js'
 import { formatCount, formatDuration, formatName, formatPlural } from '../../format.js'
 import { now } from '../../now.js'

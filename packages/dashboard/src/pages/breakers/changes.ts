@@ -1,5 +1,5 @@
+import { HOUR_MS } from '@holdfast/records/constants'
 import type { WireBreaker, WireBreakerChange, WireEvent } from '../../api/types.js'
-import { HOUR_MS } from '../../durations.js'
 import { formatCount } from '../../format.js'
 import type { TimelineState } from './state-timeline.js'
 

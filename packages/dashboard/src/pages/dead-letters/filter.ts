@@ -1,20 +1,21 @@
+import { DEAD_LETTER_STATUSES } from '@holdfast/records/constants'
 import { formatExactTime } from '../../format.js'
 import { route, type UrlQuery } from '../../route.js'
 import { rangeFilter } from '../../time-range.js'
 import { zone } from '../../zone.js'
 
 /** The statuses of dead letters that are not completed. */
-const OPEN_STATUSES = ['pending', 'replaying', 'failed'] as const
+const OPEN_STATUSES = DEAD_LETTER_STATUSES.filter((status) => status !== 'completed')
+
+/** All statuses, completed last. */
+export const ORDERED_STATUSES = [...OPEN_STATUSES, 'completed'] as const
 
 /** The choices of the status filter. */
-export const STATUS_CHOICES = [
+export const STATUS_CHOICES: readonly (readonly [value: string, label: string])[] = [
   ['', 'not completed'],
   ['any', 'any'],
-  ['pending', 'pending'],
-  ['failed', 'failed'],
-  ['replaying', 'replaying'],
-  ['completed', 'completed'],
-] as const
+  ...ORDERED_STATUSES.map((status) => [status, status] as const),
+]
 
 /** The filter of the list in the parameters of the API. Counts, replays and deletions use the same one. */
 export interface WireDeadLetterFilter extends UrlQuery {

@@ -2,8 +2,7 @@ import type { WireDeadLetter, WireDeadLetterStats } from '../../api/types.js'
 import { Panel, StateLabel, Table, Time } from '../../components/basics.js'
 import { formatCount } from '../../format.js'
 import { urlFor } from '../../route.js'
-
-const STATUSES = ['pending', 'replaying', 'failed', 'completed'] as const
+import { ORDERED_STATUSES } from './filter.js'
 
 /** The number of dead letters by operation and status; each number links to its dead letters. */
 export function DeadLetterStatsTable({
@@ -32,7 +31,7 @@ export function DeadLetterStatsTable({
         label="Dead letters by operation"
         head={[
           'Operation',
-          ...STATUSES.map((status) => (
+          ...ORDERED_STATUSES.map((status) => (
             <span class="number">
               <StateLabel of={status} />
             </span>
@@ -44,7 +43,7 @@ export function DeadLetterStatsTable({
             <th scope="row">
               <a href={urlFor('/dead-letters', { operation })}>{operation}</a>
             </th>
-            {STATUSES.map((status) => (
+            {ORDERED_STATUSES.map((status) => (
               <td class="number">
                 {counts[status] === 0 ? (
                   '0'

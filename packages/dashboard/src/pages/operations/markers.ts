@@ -1,6 +1,6 @@
+import { HOUR_MS } from '@holdfast/records/constants'
 import { getJson } from '../../api/client.js'
 import type { WireAudit, WireBreakerChange, WirePage } from '../../api/types.js'
-import { HOUR_MS } from '../../durations.js'
 import { urlFor } from '../../route.js'
 import type { TimeSpan } from './steps.js'
 

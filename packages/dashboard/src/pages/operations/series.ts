@@ -1,6 +1,6 @@
+import { HOUR_MS, MINUTE_MS } from '@holdfast/records/constants'
 import { getJson } from '../../api/client.js'
 import type { WireOperations } from '../../api/types.js'
-import { HOUR_MS, MINUTE_MS } from '../../durations.js'
 import { boundsOf, type SelectedTimeRange } from '../../time-range.js'
 import { stepLength, type TimeSpan, timeSteps } from './steps.js'
 

@@ -1,4 +1,4 @@
-import { HOUR_MS, MINUTE_MS } from '../../durations.js'
+import { HOUR_MS, MINUTE_MS } from '@holdfast/records/constants'
 /** A time range in epoch milliseconds. */
 export interface TimeSpan {
   readonly from: number

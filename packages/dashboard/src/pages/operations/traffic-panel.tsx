@@ -1,6 +1,6 @@
+import { MINUTE_MS } from '@holdfast/records/constants'
 import type { QueryResult } from '../../api/use-query.js'
 import { EmptyState, Panel, QueryView, Time } from '../../components/basics.js'
-import { MINUTE_MS } from '../../durations.js'
 import { formatCount, formatExactTime } from '../../format.js'
 import { selectFixedRange } from '../../time-range.js'
 import { zone } from '../../zone.js'

@@ -1,10 +1,8 @@
+import { DEFAULT_POLICY_ID } from '@holdfast/records/constants'
 import { Panel } from '../../components/basics.js'
 import { urlFor } from '../../route.js'
 import type { PolicyConfig } from './load.js'
 import { type PolicyUser, usersOf } from './users.js'
-
-/** The policy of operations without another policy. */
-const DEFAULT_POLICY_ID = 'default'
 
 const urlOf = ({ kind, name }: PolicyUser): string =>
   kind === 'pool' ? '/pools' : urlFor('/operations', { id: name })

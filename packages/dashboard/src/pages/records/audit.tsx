@@ -1,3 +1,4 @@
+import { AUDIT_ACTIONS } from '@holdfast/records/constants'
 import type { WireAudit as AuditRecord } from '../../api/types.js'
 import { EmptyState, PageHead } from '../../components/basics.js'
 import { type Column, CsvButton } from '../../components/data-table.js'
@@ -7,31 +8,7 @@ import { route } from '../../route.js'
 import { rangeFilter } from '../../time-range.js'
 import { AuditTable } from './audit-table.js'
 
-const ACTIONS = [
-  ['', 'any'],
-  ...[
-    'policy.put',
-    'policy.delete',
-    'config.reload',
-    'config.reject',
-    'config.rollback',
-    'config.clear',
-    'breaker.reset',
-    'breaker.trip',
-    'dead_letter.replay',
-    'dead_letter.purge',
-    'dead_letter.complete',
-    'dead_letter.edit',
-    'session.cancel',
-    'session.read',
-    'metrics.read',
-    'member.add',
-    'member.remove',
-    'member.change',
-    'token.create',
-    'token.revoke',
-  ].map((action) => [action, action] as const),
-] as const
+const ACTIONS = [['', 'any'], ...AUDIT_ACTIONS.map((action) => [action, action] as const)] as const
 
 const formatSide = (value: unknown): string | undefined => (value == null ? undefined : JSON.stringify(value))
 

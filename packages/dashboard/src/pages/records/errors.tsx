@@ -1,3 +1,4 @@
+import { ERROR_CATEGORIES, WRITTEN_SEVERITIES } from '@holdfast/records/constants'
 import '../../style/policies.css'
 import type { WireErrorRecord } from '../../api/types.js'
 import { EmptyState, PageHead } from '../../components/basics.js'
@@ -25,12 +26,8 @@ export function Errors() {
         <ViewSwitch view={view} />
       </PageHead>
       <Filters label="Filter errors">
-        <ChoiceFilter name="severity" label="Severity" options={options('WARNING', 'ERROR', 'CRITICAL')} />
-        <ChoiceFilter
-          name="category"
-          label="Category"
-          options={options('TRANSIENT', 'PERMANENT', 'CRITICAL')}
-        />
+        <ChoiceFilter name="severity" label="Severity" options={options(...WRITTEN_SEVERITIES)} />
+        <ChoiceFilter name="category" label="Category" options={options(...ERROR_CATEGORIES)} />
         <TextFilter name="operation" label="Operation" />
         {view !== 'list' && <TextFilter name="kind" label="Kind" placeholder="rate_limited" />}
       </Filters>

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '@holdfast/records/constants'
 import type { WireErrorGroups } from '../../routes/errors.js'
 import { requestJson, withApi } from '../backends/api.js'
 import type { CommandContext } from '../context/context.js'
@@ -11,8 +12,6 @@ export interface ErrorsOptions {
   hours: number
   limit: number
 }
-
-const HOUR_MS = 3_600_000
 
 /** `errors`: lists errors grouped by kind, message and operation. */
 export async function listErrorGroups(context: CommandContext, options: ErrorsOptions): Promise<void> {

@@ -1,7 +1,15 @@
+import { DEAD_LETTER_STATUSES } from '@holdfast/records/constants'
 import { type Command, Option } from 'commander'
 import type { EntrySelection } from '../actions/dead-letters.js'
 import type { ReplayArguments } from '../actions/replay.js'
-import { limitOption, parseInteger, parsePositiveNumber, reasonOption, repeatable } from './options.js'
+import {
+  formatChoices,
+  limitOption,
+  parseInteger,
+  parsePositiveNumber,
+  reasonOption,
+  repeatable,
+} from './options.js'
 import { addExamples, type RunAction, withExamples } from './run-action.js'
 
 /** Adds the options that select dead letters. */
@@ -11,8 +19,8 @@ const withEntryOptions = (command: Command): Command =>
     .addOption(
       repeatable(
         '--status <status>',
-        'only dead letters with this status: pending, replaying, completed or failed',
-      ).choices(['pending', 'replaying', 'completed', 'failed']),
+        `only dead letters with this status: ${formatChoices(DEAD_LETTER_STATUSES)}`,
+      ).choices(DEAD_LETTER_STATUSES),
     )
     .option('--item <id>', 'only dead letters of this item')
     .option('--older-than <age>', 'only dead letters older than this: 30m, 12h, 7d')

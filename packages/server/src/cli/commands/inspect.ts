@@ -1,3 +1,4 @@
+import { WRITTEN_SEVERITIES } from '@holdfast/records/constants'
 import { type Command, Option } from 'commander'
 import { BREAKER_STATES } from 'holdfast/internal'
 import type { BreakersOptions, ChangeOptions } from '../actions/breakers.js'
@@ -13,9 +14,7 @@ export function addInspect(root: Command, runAction: RunAction): void {
   const breakers = root
     .command('breakers')
     .description('show circuit breakers: live with --url, otherwise the states in the store')
-    .addOption(
-      new Option('--state <state>', 'only breakers in this state').choices(BREAKER_STATES),
-    )
+    .addOption(new Option('--state <state>', 'only breakers in this state').choices(BREAKER_STATES))
     .option('--pool <id>', 'only breakers of the members of this pool')
     .addOption(limitOption())
     .option('-w, --watch', 'refresh until Ctrl-C')
@@ -95,11 +94,7 @@ export function addInspect(root: Command, runAction: RunAction): void {
       .option('--operation <name>', 'only errors of this operation')
       .option('--kind <kind>', 'only errors of this kind of failure')
       .addOption(
-        new Option('--severity <severity>', 'only errors of this severity').choices([
-          'WARNING',
-          'ERROR',
-          'CRITICAL',
-        ]),
+        new Option('--severity <severity>', 'only errors of this severity').choices(WRITTEN_SEVERITIES),
       )
       .addOption(
         new Option('--hours <n>', 'the length of the time range, which ends now')

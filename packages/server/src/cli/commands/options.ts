@@ -39,3 +39,7 @@ export const limitOption = (): Option =>
   new Option('-n, --limit <n>', 'the maximum number of rows').argParser(parseInteger(1)).default(50)
 
 export const reasonOption = (): Option => new Option('--reason <text>', 'the reason, for the audit trail')
+
+/** Formats the choices of an option for a sentence: `a, b or c`. */
+export const formatChoices = (choices: readonly string[]): string =>
+  `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`

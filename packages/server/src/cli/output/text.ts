@@ -1,6 +1,4 @@
-/** Control characters and line breaks, which could change the terminal if they come from a server or a record. */
-// oxlint-disable-next-line no-control-regex -- it removes control characters
-const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g
+import { CONTROL_CHARACTERS } from '@holdfast/records/constants'
 
 /** Formats a value in one line without control characters. */
 export function formatInline(value: unknown): string {

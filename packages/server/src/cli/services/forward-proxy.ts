@@ -6,6 +6,7 @@ import {
   startProxy,
 } from '@holdfast/proxy'
 import { PROXY_DEFAULTS } from '@holdfast/proxy/internal'
+import { DEFAULT_POLICY_ID } from '@holdfast/records/constants'
 import type { CallOptions, Holdfast, RetryPolicy } from '@holdfast/runtime'
 import type { Attempt, Pool, RetryOptions, RunOptions } from 'holdfast'
 
@@ -63,7 +64,7 @@ class RuntimeProxyGuard implements ProxyGuard {
     const { hf, policy } = this
     if (policy !== undefined) return hf.policies.get(policy)
     const policies = await hf.policies.list()
-    return policies.find(({ id }) => id === PROXY_OPERATION) ?? hf.policies.get('default')
+    return policies.find(({ id }) => id === PROXY_OPERATION) ?? hf.policies.get(DEFAULT_POLICY_ID)
   }
 }
 
