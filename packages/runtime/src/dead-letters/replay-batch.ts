@@ -69,6 +69,15 @@ export interface SkippedEntries {
   operations: string[]
 }
 
+/** The reasons why entries of a batch were not replayed, for the API. */
+export const SKIP_REASONS: Readonly<Record<SkippedEntries['reason'], string>> = {
+  no_handler: 'this process has no handler; a worker of another process replays them',
+  unavailable: 'the breaker is open, the pool has no available member or the network is down',
+  waiting: 'the same; they are replayed when the breaker closes',
+  stopped: 'the job was cancelled',
+  changed: 'another process replayed, leased or purged them',
+}
+
 /** The result of a batch. */
 export interface BatchResult {
   /** The number of replays that succeeded. */

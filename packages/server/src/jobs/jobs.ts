@@ -20,10 +20,13 @@ interface JobListeners {
   readonly onSkipped: (skipped: SkippedEntries) => void
 }
 
+/** The states of a batch replay. */
+export const JOB_STATUSES = ['running', 'succeeded', 'failed', 'cancelled'] as const
+
 /** A batch replay. */
 export interface BatchJob {
   readonly id: string
-  status: 'running' | 'succeeded' | 'failed' | 'cancelled'
+  status: (typeof JOB_STATUSES)[number]
   counts: ReplayCounts
   /** The number of entries that matched when the job started. */
   readonly total: number

@@ -1,14 +1,15 @@
+import { SKIP_REASONS } from '@holdfast/runtime/internal'
 import { z } from '@hono/zod-openapi'
 import { ApiError } from '../http/api-error.js'
 import { paginate } from '../http/page.js'
-import type { BatchJob } from '../jobs/jobs.js'
+import { type BatchJob, JOB_STATUSES } from '../jobs/jobs.js'
 import type { Routes } from './routes.js'
 import { idParam, pageSchema, pagingParams } from './schemas.js'
 
 export const jobSchema = z
   .object({
     job_id: z.string().describe('The id of the job.'),
-    status: z.enum(['running', 'succeeded', 'failed', 'cancelled']).describe('The state of the job.'),
+    status: z.enum(JOB_STATUSES).describe('The state of the job.'),
     succeeded: z.int().describe('The number of replays that succeeded.'),
     failed: z.int().describe('The number of replays that failed.'),
     skipped: z.int().describe('The number of dead letters that were not replayed.'),
@@ -16,12 +17,11 @@ export const jobSchema = z
       .array(
         z.object({
           reason: z
-            .enum(['no_handler', 'unavailable', 'waiting', 'stopped', 'changed'])
+            .enum(Object.keys(SKIP_REASONS) as (keyof typeof SKIP_REASONS)[])
             .describe(
-              '`no_handler`: this process has no handler; a worker of another process replays them. `unavailable`: the ' +
-                'breaker is open, the pool has no available member or the network is down. `waiting`: the same; they are ' +
-                'replayed when the breaker closes. `stopped`: the job was cancelled. `changed`: another process replayed, ' +
-                'leased or purged them.',
+              Object.entries(SKIP_REASONS)
+                .map(([reason, description]) => `\`${reason}\`: ${description}.`)
+                .join(' '),
             ),
           count: z.int().describe('The number of dead letters.'),
           operations: z.array(z.string()).describe('The operations that have no handler or are unavailable.'),
