@@ -13,3 +13,13 @@ export type { WireFleet, WireNode } from '../routes/nodes.js'
 export type { WireMember, WirePool } from '../routes/pools.js'
 export type { WireCreatedToken, WireToken } from '../routes/tokens.js'
 export { waitOrAbort } from '../wait-or-abort.js'
+export type {
+  WireAttempt,
+  WireBreaker,
+  WireCount,
+  WireDeadLetter,
+  WireEvent,
+  WireExplanation,
+  WirePolicy,
+  WireSession,
+} from '../wire-types.js'

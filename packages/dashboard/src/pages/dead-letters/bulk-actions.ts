@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { ApiClientError, callApi, fetchPages, getJson, sendRequest } from '../../api/client.js'
-import type { WireDeadLetter, WireJob } from '../../api/types.js'
+import type { WireCount, WireDeadLetter, WireJob } from '../../api/types.js'
 import { clock } from '../../browser.js'
 import { downloadFile } from '../../components/csv.js'
 import type { WireDeadLetterFilter } from './filter.js'
@@ -24,13 +24,6 @@ export interface BulkWork {
   readonly isEnded: boolean
   /** Why the action ended early. */
   readonly message?: string | undefined
-}
-
-/** The number of dead letters that match a filter. */
-export interface WireCount {
-  total: number
-  by_status: Record<WireDeadLetter['status'], number>
-  counted_at: string
 }
 
 /** The last bulk action. It continues while the user visits other pages. */

@@ -1,8 +1,6 @@
 import type { StopReason } from 'holdfast'
-import type { WireSession } from '../../api/types.js'
+import type { WireAttempt, WireSession } from '../../api/types.js'
 import { formatName, formatPlural } from '../../format.js'
-
-type WireAttempt = WireSession['attempts'][number]
 
 /** The outcomes of attempts that were rejected before the function was called. */
 const REJECTED_OUTCOMES: ReadonlySet<string> = new Set(['circuit_open', 'rate_limited', 'throttled'])

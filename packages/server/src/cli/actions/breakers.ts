@@ -1,5 +1,6 @@
-import { type CircuitBreakerState, openStore, type Wire } from '@holdfast/runtime'
+import { openStore } from '@holdfast/runtime'
 import { waitOrAbort } from '../../wait-or-abort.js'
+import type { WireBreaker } from '../../wire-types.js'
 import { type ApiBackend, fetchList, reasonHeader, requestJson, withApi } from '../backends/api.js'
 import { loadFile } from '../backends/file.js'
 import { resolveStore } from '../backends/local.js'
@@ -8,8 +9,6 @@ import { CommandFailure, EXIT_CODES } from '../context/exit.js'
 import { printJson, printList } from '../output/print.js'
 import { formatRelativeTime } from '../output/text.js'
 import { runUntilInterrupted } from './interrupt.js'
-
-type WireBreaker = Wire<CircuitBreakerState>
 
 /** The fields of a breaker that are shown. A stored state has no threshold. */
 type ShownBreaker = Pick<

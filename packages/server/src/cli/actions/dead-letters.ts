@@ -1,12 +1,9 @@
-import type { DeadLetter, Wire } from '@holdfast/runtime'
+import type { WireCount, WireDeadLetter } from '../../wire-types.js'
 import { type ApiBackend, fetchList, requestJson, withApi } from '../backends/api.js'
 import type { CommandContext } from '../context/context.js'
 import { createUsageError } from '../context/exit.js'
 import { printJson, printList } from '../output/print.js'
 import { formatInline, formatRelativeTime } from '../output/text.js'
-
-/** A dead letter as on the wire. */
-export type WireDeadLetter = Wire<DeadLetter>
 
 /** The options that select dead letters. */
 export interface EntrySelection {
@@ -44,13 +41,6 @@ export const toQuery = ({ io }: CommandContext, selection: EntrySelection) => {
 
 /** A selection in the parameters of the API. */
 export type SelectionQuery = ReturnType<typeof toQuery>
-
-/** The counts of dead letters, as on the wire. */
-export interface WireCount {
-  total: number
-  by_status: Record<WireDeadLetter['status'], number>
-  counted_at: string
-}
 
 /** The number of selected dead letters. */
 export const fetchCount = (api: ApiBackend, query: SelectionQuery): Promise<WireCount> =>

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import type { WireDeadLetter } from '../../wire-types.js'
 import { reasonHeader, requestJson, withApi } from '../backends/api.js'
 import type { CommandContext } from '../context/context.js'
 import { createUsageError } from '../context/exit.js'
 import { printJson } from '../output/print.js'
-import type { WireDeadLetter } from './dead-letters.js'
 
 /** Reads the new payload from a file, or from standard input. @throws CommandFailure that does not quote the payload */
 function readPayload({ io }: CommandContext, source: string): unknown {

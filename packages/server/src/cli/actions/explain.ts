@@ -1,5 +1,6 @@
-import { type Explanation, encodeExplanation, type Wire } from '@holdfast/runtime'
+import { encodeExplanation } from '@holdfast/runtime'
 import { explain } from '@holdfast/runtime/config'
+import type { WireExplanation } from '../../wire-types.js'
 import { requestJson, withApi } from '../backends/api.js'
 import { type CommandContext, serverUrl } from '../context/context.js'
 import { formatChart } from '../output/chart.js'
@@ -7,8 +8,6 @@ import { printJson } from '../output/print.js'
 import { formatTable } from '../output/table.js'
 import { createPainter, formatInline, formatSeconds } from '../output/text.js'
 import { resolveConfigHere } from './resolved.js'
-
-type WireExplanation = Wire<Explanation>
 
 async function fetchExplanation(context: CommandContext, operation: string): Promise<WireExplanation> {
   if (serverUrl(context) !== undefined)

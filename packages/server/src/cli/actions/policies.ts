@@ -1,11 +1,10 @@
-import { policyCodec, type RetryPolicy, type Wire } from '@holdfast/runtime'
+import { policyCodec } from '@holdfast/runtime'
+import type { WirePolicy } from '../../wire-types.js'
 import { fetchList, withApi } from '../backends/api.js'
 import { type CommandContext, serverUrl } from '../context/context.js'
 import { printList } from '../output/print.js'
 import { formatSeconds } from '../output/text.js'
 import { resolveConfigHere } from './resolved.js'
-
-type WirePolicy = Wire<RetryPolicy>
 
 async function fetchPolicies(context: CommandContext): Promise<readonly WirePolicy[]> {
   if (serverUrl(context) !== undefined)

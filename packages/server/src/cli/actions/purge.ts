@@ -1,15 +1,9 @@
+import type { WireCount, WireDeadLetter } from '../../wire-types.js'
 import { type ApiBackend, reasonHeader, requestJson, withApi } from '../backends/api.js'
 import type { CommandContext } from '../context/context.js'
 import { CommandFailure, createUsageError, EXIT_CODES } from '../context/exit.js'
 import { printJson } from '../output/print.js'
-import {
-  type EntrySelection,
-  fetchCount,
-  type SelectionQuery,
-  toQuery,
-  type WireCount,
-  type WireDeadLetter,
-} from './dead-letters.js'
+import { type EntrySelection, fetchCount, type SelectionQuery, toQuery } from './dead-letters.js'
 
 /** `dead-letters purge [ID...]`: deletes dead letters after a confirmation. */
 export async function purgeEntries(

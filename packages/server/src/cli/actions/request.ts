@@ -1,8 +1,9 @@
 import type { WireProxiedResponse } from '../../routes/request.js'
+import type { WireAttempt } from '../../wire-types.js'
 import { requestJson, withApi } from '../backends/api.js'
 import type { CommandContext } from '../context/context.js'
 import { CommandFailure, createUsageError, EXIT_CODES } from '../context/exit.js'
-import { formatAttempts, type WireAttempt } from '../output/attempts.js'
+import { formatAttempts } from '../output/attempts.js'
 import { printJson } from '../output/print.js'
 
 export interface RequestCommandOptions {

@@ -1,10 +1,8 @@
-import type { RetrySession, Wire } from '@holdfast/runtime'
+import type { WireSession } from '../../wire-types.js'
 import { fetchList, requestJson, withApi } from '../backends/api.js'
 import type { CommandContext } from '../context/context.js'
 import { printJson, printList } from '../output/print.js'
 import { formatInline, formatRelativeTime, formatSeconds } from '../output/text.js'
-
-type WireSession = Wire<RetrySession>
 
 export interface SessionsOptions {
   active?: boolean

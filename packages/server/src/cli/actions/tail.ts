@@ -1,6 +1,6 @@
-import type { RetryEvent, Wire } from '@holdfast/runtime'
 import { type EventSourceMessage, EventSourceParserStream } from 'eventsource-parser/stream'
 import { waitOrAbort } from '../../wait-or-abort.js'
+import type { WireEvent } from '../../wire-types.js'
 import { type ApiBackend, connectApi, parseResponse } from '../backends/api.js'
 import type { CommandContext } from '../context/context.js'
 import { CommandFailure, EXIT_CODES } from '../context/exit.js'
@@ -11,8 +11,6 @@ export interface TailOptions {
   type?: readonly string[]
   operation?: readonly string[]
 }
-
-type WireEvent = Wire<RetryEvent>
 
 const RECONNECT_DELAY_MS = 1000
 

@@ -1,10 +1,7 @@
-import type { RetryAttempt, Wire } from '@holdfast/runtime'
+import type { WireAttempt } from '../../wire-types.js'
 import type { CommandIo } from '../context/io.js'
 import { formatTable } from './table.js'
 import { formatSeconds } from './text.js'
-
-/** An attempt as on the wire. */
-export type WireAttempt = Wire<RetryAttempt>
 
 /** Formats the attempts of a call as a table. */
 export const formatAttempts = (io: CommandIo, attempts: readonly WireAttempt[]): string =>
