@@ -106,9 +106,10 @@ const TIMEOUT_OPTIONS: OptionSpec = {
   total: [Infinity, durationOrInfinity],
 }
 const NO_TIMEOUTS: CallTimeouts = { attemptTimeout: Infinity, totalTimeout: Infinity }
+/** The checks of these options; `createBreakers` has the default of `maxKeys`. */
 const KEYED_BREAKER_OPTIONS: OptionSpec = {
   key: [undefined, ofType('function')],
-  maxKeys: [10_000, positiveInteger],
+  maxKeys: [undefined, positiveInteger],
 }
 
 /** The defaults of the options of a bulkhead and of a hedge that are not required. */
