@@ -111,6 +111,6 @@ export {
   RETRY_DEFAULTS,
 } from '../retry/options.js'
 export { type RejectionReason, rejectionReason } from '../retry/stop-reason.js'
-export { isInstanceOfAnyCopy } from '../shared-registry.js'
 export { ATTEMPT_OUTCOMES, sessionSequence } from '../session/session.js'
+export { isInstanceOfAnyCopy } from '../shared-registry.js'
 export { editDistance, suggest } from '../suggest.js'

@@ -16,13 +16,11 @@ export const jobSchema = z
     skips: z
       .array(
         z.object({
-          reason: z
-            .enum(Object.keys(SKIP_REASONS) as (keyof typeof SKIP_REASONS)[])
-            .describe(
-              Object.entries(SKIP_REASONS)
-                .map(([reason, description]) => `\`${reason}\`: ${description}.`)
-                .join(' '),
-            ),
+          reason: z.enum(Object.keys(SKIP_REASONS) as (keyof typeof SKIP_REASONS)[]).describe(
+            Object.entries(SKIP_REASONS)
+              .map(([reason, description]) => `\`${reason}\`: ${description}.`)
+              .join(' '),
+          ),
           count: z.int().describe('The number of dead letters.'),
           operations: z.array(z.string()).describe('The operations that have no handler or are unavailable.'),
         }),

@@ -5,7 +5,7 @@ import type { Choices } from '../engine/seeded-random.js'
 import { Violation } from '../engine/violation.js'
 
 /** The operation of the entries. It has no handler, so no worker leases them. */
-export const CONTRACT_OPERATION = 'contract'
+const CONTRACT_OPERATION = 'contract'
 
 /** All ids of such entries begin with this. */
 const ID_PREFIX = 'contract-'

@@ -36,7 +36,7 @@ export interface StoredDeadLetter {
 
 const parseEpochMs = (ms: string | null): number | null => (ms === null ? null : Number(ms))
 
-export function fromRow(row: PostgresDeadLetterRow): StoredDeadLetter {
+function fromRow(row: PostgresDeadLetterRow): StoredDeadLetter {
   const wire = {
     ...(JSON.parse(row.rest) as object),
     dlq_id: fromColumn(row.dlq_id),
