@@ -108,6 +108,7 @@ export const TOPICS = {
       topic('Errors and audit', ['runtime/src/error-log/', 'records/src/errors'], 'error-records.md'),
       topic('Policies', 'records/src/policy', 'records.md'),
       topic('Responses', 'records/src/responses', 'records.md'),
+      topic('Names and numbers of records', 'records/src/constants', 'records.md'),
       topic('Wire format', 'runtime/src/wire', 'records.md'),
       topic('Redaction', 'records/src/redact/', 'redaction.md'),
       topic('Stores', 'store/src/', 'stores.md'),
@@ -200,6 +201,10 @@ export const TOPICS = {
       topic('Checks of options', ['records/src/option-checks', 'core/src/suggest']),
       topic('Helpers', 'records/src/'),
     ],
+  },
+  '@holdfast/records/constants': {
+    about: 'The fixed names and numbers of records, without the schemas.',
+    topics: [topic('Names and numbers', 'records/src/', 'records.md')],
   },
   '@holdfast/records/policy-fields': {
     about: 'The fields of a policy as plain data, for forms and descriptions.',
