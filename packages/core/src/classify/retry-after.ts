@@ -12,7 +12,7 @@ const parseAmount = (value: unknown): number =>
   /^\s*\d+(\.\d+)?\s*(,|$)/.test(`${value}`) ? Number.parseFloat(`${value}`) : Number.NaN
 
 const msUntil = (epoch: number, now: WallTime): number | undefined =>
-  epoch >= 0 && epoch < Infinity ? Math.max(0, epoch - (typeof now === 'number' ? now : now())) : undefined
+  epoch >= 0 ? toWholeMs(Math.max(0, epoch - (typeof now === 'number' ? now : now()))) : undefined
 
 function parseSeconds(value: unknown, now: WallTime): number | undefined {
   const text = `${value}`
