@@ -58,3 +58,18 @@ test('a target that cannot start is skipped with its reason', async () => {
     skipped: 'not installed',
   })
 })
+
+test('cases that are no input of the code do not count', async () => {
+  const target: FuzzTarget = {
+    ...targetWithout(undefined),
+    open: async () => ({
+      check: (bytes) => (bytes.length % 2 === 0 ? false : undefined),
+      close: async () => {},
+    }),
+  }
+  const seen: string[] = []
+  const options = { corpus: tempCorpus(), cases: 300, seed: 5 }
+  await fuzz(targetWithout(undefined, seen), options)
+  const odd = seen.filter((hex) => (hex.length / 2) % 2 === 1).length
+  expect((await fuzz(target, options)).cases).toBe(odd)
+})

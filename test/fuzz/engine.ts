@@ -20,7 +20,7 @@ export interface FuzzOptions {
 }
 
 export interface FuzzReport {
-  /** The number of cases that ran, with those of the corpus. */
+  /** The number of cases that ran, with those of the corpus and without those that were no input of the code. */
   readonly cases: number
   /** Why no case could run; undefined if they ran. */
   readonly skipped: string | undefined
@@ -67,10 +67,10 @@ function* casesOf(target: FuzzTarget, { corpus, cases, seed }: FuzzOptions): Gen
     yield* batchOf(target, kept, seed, done / BATCH_SIZE).slice(0, cases - done)
 }
 
-/** Runs one case and rejects if it does not end. */
-async function checkOne(session: FuzzSession, bytes: Buffer, lane: number): Promise<void> {
+/** Runs one case and rejects if it does not end. Returns whether it counts. */
+async function checkOne(session: FuzzSession, bytes: Buffer, lane: number): Promise<boolean> {
   const result = session.check(bytes, lane)
-  if (result === undefined) return
+  if (!(result instanceof Promise)) return result !== false
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<never>((_, reject) => {
     // oxlint-disable-next-line holdfast/clock -- a case that hangs is found in real time
@@ -80,7 +80,7 @@ async function checkOne(session: FuzzSession, bytes: Buffer, lane: number): Prom
     )
   })
   try {
-    await Promise.race([result, timeout])
+    return (await Promise.race([result, timeout])) !== false
   } finally {
     clearTimeout(timer)
   }
@@ -120,6 +120,7 @@ export async function fuzz(target: FuzzTarget, options: FuzzOptions): Promise<Fu
   const cases = casesOf(target, options)
   const { concurrency = 1, reopenEvery = Number.POSITIVE_INFINITY } = target
   let done = 0
+  let ignored = 0
   for (let isFinished = false; !isFinished; ) {
     const session = await target.open()
     if (typeof session === 'string') return { cases: 0, skipped: session }
@@ -134,7 +135,7 @@ export async function fuzz(target: FuzzTarget, options: FuzzOptions): Promise<Fu
         }
         options.onCase?.(bytes)
         try {
-          await checkOne(session, bytes, number)
+          if (!(await checkOne(session, bytes, number))) ignored++
         } catch (error) {
           failed ??= { bytes, error }
         }
@@ -156,5 +157,5 @@ export async function fuzz(target: FuzzTarget, options: FuzzOptions): Promise<Fu
     }
     await session.close()
   }
-  return { cases: done, skipped: undefined }
+  return { cases: done - ignored, skipped: undefined }
 }

@@ -18,8 +18,14 @@ export interface FuzzTarget {
 
 /** A started target. */
 export interface FuzzSession {
-  /** Runs one case. Throws, or rejects, if a property does not hold. The lane is below the concurrency of the target. */
-  check(bytes: Buffer, lane: number): void | Promise<void>
+  /**
+   * Runs one case. Throws, or rejects, if a property does not hold. Returns false if the bytes are no input of the code, so that they
+   * do not count. The lane is below the concurrency of the target.
+   */
+  check(bytes: Buffer, lane: number): CaseResult | Promise<CaseResult>
   /** Checks what holds for all cases together, and stops the servers. */
   close(): Promise<void>
 }
+
+/** False if the bytes of a case are no input of the code. */
+type CaseResult = void | false

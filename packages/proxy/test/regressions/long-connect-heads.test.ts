@@ -1,4 +1,4 @@
-import { type AddressInfo, createServer } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openTunnel } from '../../src/connect/tunnel.js'
 import { ProxyUpstream } from '../../src/connect/upstream.js'
@@ -12,16 +12,18 @@ function headOf(bytes: number): string {
   return `${start}${'x'.repeat(bytes - start.length - end.length)}${end}`
 }
 
+async function sendPieces(socket: Socket, pieces: readonly string[]): Promise<void> {
+  for (const piece of pieces) {
+    socket.write(piece)
+    await turn()
+  }
+  socket.end()
+}
+
 /** An HTTP proxy that answers CONNECT with these pieces. */
 async function startUpstream(pieces: readonly string[]): Promise<ProxyUpstream> {
   const server = createServer((socket) => {
-    socket.once('data', async () => {
-      for (const piece of pieces) {
-        socket.write(piece)
-        await turn()
-      }
-      socket.end()
-    })
+    socket.once('data', () => void sendPieces(socket, pieces))
   })
   closeWithTest(server)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -224,8 +224,8 @@ export const target: FuzzTarget = {
     return {
       async check(bytes) {
         const made = requestOf(bytes.toString('latin1'), token)
+        if (made === undefined) return false
         cases++
-        if (made === undefined) return
         const { method } = made
         const { pathname } = new URL(made.url)
         const answer = await app.fetch(made)
@@ -234,7 +234,10 @@ export const target: FuzzTarget = {
         if (answer.status === 429) await clock.advance(60_000)
         if (answer.status === 500) throw new Error(`the status 500: ${await answer.text()}`)
         if (answer.headers.get('x-request-id') === null) throw new Error('an answer without X-Request-Id')
-        if (answer.headers.get('content-type') === 'text/event-stream') return answer.body?.cancel()
+        if (answer.headers.get('content-type') === 'text/event-stream') {
+          await answer.body?.cancel()
+          return
+        }
         const said = await answer.text()
         if (said.includes(SECRET)) throw new Error('an answer contains a secret')
         if (logged.length > 0) throw new Error(`logged an error: ${logged.join()}`)
