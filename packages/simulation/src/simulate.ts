@@ -1,6 +1,6 @@
 import { Cluster, type NodeDisk, QUEUE_PREFIX } from './cluster/cluster.js'
 import { FaultInjector } from './cluster/inject.js'
-import type { SimulatedNode } from './cluster/simulated-node.js'
+import type { Process, SimulatedNode } from './cluster/simulated-node.js'
 import { Upstreams } from './cluster/upstreams.js'
 import { DeadLetterModel } from './dead-letters/dead-letter-model.js'
 import { QueueContract } from './dead-letters/queue-contract.js'
@@ -10,6 +10,7 @@ import { Choices } from './engine/seeded-random.js'
 import { Violation } from './engine/violation.js'
 import { START_WALL_MS } from './engine/virtual-clock.js'
 import { BreakerModel } from './invariants/breaker-model.js'
+import { HousekeepingModel } from './invariants/housekeeping-model.js'
 import { MemoryModel } from './invariants/memory-model.js'
 import { OpeningModel } from './invariants/opening-model.js'
 import { PermitModel } from './invariants/permit-model.js'
@@ -94,6 +95,7 @@ export async function simulate(
   const breakers = new BreakerModel(check, addTrace)
   const openings = new OpeningModel(check, () => scheduler.now)
   const records = new RecordModel((process) => cluster.couldRenew(process))
+  const housekeeping = new HousekeepingModel(() => scheduler.now)
   const permits = new PermitModel()
   const workload = new Workload({
     openings,
@@ -126,6 +128,7 @@ export async function simulate(
     onStoreExecuted: (process, method, args, result) => {
       addTrace('store', `${process} ${method}`)
       check(() => records.onExecuted(process, method, args, result))
+      housekeeping.onExecuted(process, method)
       if (method.startsWith(QUEUE_PREFIX))
         check(() => deadLetters.onExecuted(process, method.slice(QUEUE_PREFIX.length), args, result))
     },
@@ -212,6 +215,7 @@ export async function simulate(
         if (violation !== undefined) throw new Stop()
         memory.checkTimers(cluster.nodes)
         permits.check(cluster.nodes)
+        openings.onEventEnded()
         onEvent?.(scheduler.now)
       }),
     )
@@ -225,7 +229,9 @@ export async function simulate(
     }
     breakers.checkConverged(cluster.nodes)
     workload.checkCounters(cluster.nodes, true)
-    records.checkWritten(cluster.nodes, (process) => !cluster.disks.has(nodeOf(process.name)))
+    const isOnServer = (process: Process) => !cluster.disks.has(nodeOf(process.name))
+    records.checkWritten(cluster.nodes, isOnServer)
+    housekeeping.check(cluster.nodes, isOnServer)
     memory.checkState(cluster.nodes, true)
   } catch (error) {
     if (error instanceof Violation) report(error)

@@ -78,6 +78,7 @@ export class DiskQueueModel {
       case 'settle': {
         const [id, owner, settlement] = args as [string, string, Settlement]
         if (result !== undefined) this.onSettled(id, owner, settlement)
+        else if (settlement.status === 'completed') this.onSettledBefore(id)
         return
       }
       case 'complete':
@@ -236,6 +237,12 @@ export class DiskQueueModel {
       throw new Violation('completed', `${id} is completed, and no handler succeeded`)
     this.completedCount++
     this.onCompleted(id)
+  }
+
+  /** A settlement that failed after its file was written has completed the entry. The store flushes it before it replies to the next one. */
+  private onSettledBefore(id: string): void {
+    const stored = this.read(id, 'names', this.folders('names'))
+    if (stored?.status === 'completed' && this.succeededIds.has(id)) this.onCompleted(id)
   }
 
   private onCompleted(id: string): void {

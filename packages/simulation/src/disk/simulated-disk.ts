@@ -3,10 +3,11 @@ import type { Choices } from '../engine/seeded-random.js'
 import { FileNode, FolderNode, type Inode, type NameChange } from './inodes.js'
 
 /** A state in which operations of a disk fail. */
-export type DiskFault = 'error' | 'full'
+export type DiskFault = 'error' | 'flaky' | 'full'
 
-/** How many operations of a failing disk fail. */
+/** How many operations of a failing disk fail, and how many of a disk of which most operations of a transaction succeed. */
 const ERROR_SHARE = 0.3
+const FLAKY_SHARE = 0.04
 
 /** The usual time of an operation, and of a flush. */
 const MEAN_DELAY_MS = 0.05
@@ -66,7 +67,8 @@ export class SimulatedDisk {
 
   /** @throws EIO while the disk fails */
   mayFail(path: string): void {
-    if (this.has('error') && this.choices.chance(ERROR_SHARE)) throw createSystemError('EIO', path)
+    const share = this.has('error') ? ERROR_SHARE : this.has('flaky') ? FLAKY_SHARE : 0
+    if (share > 0 && this.choices.chance(share)) throw createSystemError('EIO', path)
   }
 
   /** The time of a change. Every change has another one. */

@@ -1,4 +1,5 @@
 import type { Holdfast } from '@holdfast/runtime'
+import type { CircuitBreaker } from 'holdfast'
 import type { Process } from '../cluster/simulated-node.js'
 import { Violation } from '../engine/violation.js'
 import type { Operation } from '../scenario/scenario.js'
@@ -10,6 +11,7 @@ const LONE_OPERATION: Operation = 'report'
 const TRIP_MS = 300_000
 
 interface LoneBreaker {
+  readonly breaker: CircuitBreaker
   /** When the current state began. */
   changedAt: number
   state: string
@@ -18,12 +20,21 @@ interface LoneBreaker {
   failures: { readonly startedAt: number; readonly endedAt: number }[]
 }
 
+/** A failure of the current event, of an attempt that began in an earlier state. */
+interface LateFailure {
+  readonly process: Process
+  readonly model: LoneBreaker
+  /** The last failure of the current state that the breaker knew before. */
+  readonly lastFailureTime: number | undefined
+}
+
 /**
  * The promise that only failures open a breaker, and only those of attempts that began in its current state: the late result of an
  * attempt from an earlier state changes nothing.
  */
 export class OpeningModel {
   private readonly breakers = new WeakMap<Process, LoneBreaker>()
+  private lateFailures: LateFailure[] = []
   private readonly check: (fn: () => void) => void
   private readonly now: () => number
 
@@ -37,6 +48,7 @@ export class OpeningModel {
     if (breaker === undefined) return
     const { failureThreshold, windowDuration } = breaker.settings
     const model: LoneBreaker = {
+      breaker,
       changedAt: this.now(),
       state: breaker.currentState,
       trippedAt: Number.NEGATIVE_INFINITY,
@@ -70,7 +82,29 @@ export class OpeningModel {
 
   /** An attempt has failed. It may end before the breaker knows it. */
   onAttemptFailed(process: Process, operation: Operation, startedAt: number): void {
-    if (operation === LONE_OPERATION)
-      this.breakers.get(process)?.failures.push({ startedAt, endedAt: this.now() })
+    const model = this.breakers.get(process)
+    if (operation !== LONE_OPERATION || model === undefined) return
+    const now = this.now()
+    model.failures.push({ startedAt, endedAt: now })
+    if (startedAt < model.changedAt)
+      this.lateFailures.push({ process, model, lastFailureTime: model.breaker.lastFailureTime })
+  }
+
+  /** Checks after each event that a late failure has changed nothing. */
+  onEventEnded(): void {
+    if (this.lateFailures.length === 0) return
+    const found = this.lateFailures
+    this.lateFailures = []
+    const now = this.now()
+    for (const { process, model, lastFailureTime } of found) {
+      const isLateOnly = model.failures.every(
+        ({ startedAt, endedAt }) => endedAt < now || startedAt < model.changedAt,
+      )
+      if (process.isAlive && isLateOnly && model.breaker.lastFailureTime !== lastFailureTime)
+        throw new Violation(
+          'openings',
+          `${process.name} counted a failure of ${LONE_OPERATION} whose attempt began before the state ${model.state}`,
+        )
+    }
   }
 }

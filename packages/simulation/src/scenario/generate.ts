@@ -63,7 +63,7 @@ function planDiskFault(choices: Choices, node: number): Fault {
     case 2:
       return { at, kind: 'lying_disk', node, ms, downMs }
     default:
-      return { at, kind: 'disk_fault', node, fault: choices.pick(['error', 'full']), ms }
+      return { at, kind: 'disk_fault', node, fault: choices.pick(['error', 'flaky', 'full']), ms }
   }
 }
 
@@ -92,12 +92,16 @@ function planAction(chance: number): PlannedCall['action'] {
   return chance < 0.99 ? 'trip' : 'reset'
 }
 
-const planAttempt = (choices: Choices): PlannedAttempt => ({
-  // A few take so long that they time out, and a few handlers so long that their lease must be renewed.
-  ms: choices.chance(0.03) ? choices.between(3000, choices.pick([12_000, 600_000])) : choices.delay(80),
-  fails: choices.chance(0.06),
-  ignoresSignal: choices.chance(0.5),
-})
+function planAttempt(choices: Choices): PlannedAttempt {
+  // A few take so long that they time out, and a few handlers so long that their lease must be renewed. Many of them fail at last,
+  // when the breaker is in another state.
+  const isSlow = choices.chance(0.03)
+  return {
+    ms: isSlow ? choices.between(3000, choices.pick([12_000, 600_000])) : choices.delay(80),
+    fails: choices.chance(isSlow ? 0.5 : 0.06),
+    ignoresSignal: choices.chance(0.5),
+  }
+}
 
 function planFault(choices: Choices, nodes: number): Fault {
   const at = choices.between(5000, FAULTS_END_MS)
