@@ -29,6 +29,23 @@ export function viewAt(entry: DeadLetter, now: number): DeadLetter {
   return status === entry.status ? entry : { ...entry, status, leasedUntil: null }
 }
 
+const DAY_MS = 86_400_000
+
+/**
+ * How long the id of a completed entry is kept after `max_age` has deleted the entry. A copy of the entry can wait on the disk of
+ * a machine that is down, and the id shows that it must not be replayed.
+ */
+export const PROCESSED_ID_RETENTION_MS = 30 * DAY_MS
+
+/** The number of the day (UTC) of a time. Processed ids are deleted by day. */
+export const dayOf = (time: Date): number => Math.floor(time.getTime() / DAY_MS)
+
+/** The start of the day of a time, epoch milliseconds. */
+export const startOfDay = (time: Date): number => dayOf(time) * DAY_MS
+
+/** When a completed entry was completed. */
+export const completedAt = ({ replayedAt, lastAttempt }: DeadLetter): Date => replayedAt ?? lastAttempt
+
 /** The later of two times, so that the times of an entry keep their order when the clock is set back. */
 const latestOf = (a: Date, b: Date) => (a > b ? a : b)
 

@@ -112,7 +112,7 @@ export interface DeadLetterStore {
   /** Extends a lease. False if the owner does not hold it any more. */
   renew(id: string, owner: string, until: Date, now: Date): Promise<boolean>
   /**
-   * Ends a lease. `completed` records the id as processed permanently. Undefined if the owner does not hold the lease any more:
+   * Ends a lease. `completed` records the id as processed. Undefined if the owner does not hold the lease any more:
    * the result of a late worker changes nothing, unless it is `completed` and the entry is not completed yet, because the work
    * has been done and must not be repeated.
    */
@@ -126,8 +126,13 @@ export interface DeadLetterStore {
    * edited payload.
    */
   edit(id: string, editedPayload: unknown, now: Date): Promise<Edited>
-  /** Whether an entry was ever completed, even if it has been purged since. */
+  /** Whether an entry was completed, even if it has been purged since, until {@link deleteProcessedIds} deletes its id. */
   isProcessed(id: string): Promise<boolean>
+  /**
+   * Deletes the ids of processed entries that do not exist any more and were completed on an earlier day (UTC) than this time.
+   * Returns how many. An entry must not be added again under a deleted id, because it could be completed twice.
+   */
+  deleteProcessedIds(before: Date): Promise<number>
   /** Deletes matching entries that are not leased. Returns how many. `ids` selects single entries. */
   purge(filter: DeadLetterFilter & { ids?: readonly string[] | undefined }, now: Date): Promise<number>
   /** Returns the numbers of entries by status and operation. */
@@ -159,6 +164,7 @@ export const DEAD_LETTER_METHODS = [
   'request',
   'edit',
   'isProcessed',
+  'deleteProcessedIds',
   'purge',
   'stats',
   'rewrite',

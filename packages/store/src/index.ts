@@ -1,4 +1,4 @@
-export { asSettled, isLeased, leaseStateOf } from './dead-letter-rules.js'
+export { asSettled, isLeased, leaseStateOf, PROCESSED_ID_RETENTION_MS } from './dead-letter-rules.js'
 export type {
   Added,
   DeadLetterFilter,

@@ -84,6 +84,7 @@ class World {
           const done = await Promise.all(ids.map((id) => this.database.isProcessed(id)))
           return new Set(ids.filter((_, i) => done[i]))
         },
+        lastDeletedCompletion: async () => undefined,
         alias: () => Promise.reject(new Error('there are no two entries with one key here')),
       },
     })

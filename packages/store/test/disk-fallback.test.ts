@@ -21,6 +21,7 @@ async function spillOf(over: Partial<DeadLetterStore> = {}) {
   const said: string[] = []
   const clock = fakeClock()
   const dir = await tempFolder()
+  const lastDeleted: { at?: Date } = {}
   const queue: DeadLetterStore = {
     ...deadLetters,
     add: (entries, limits) => (asked.push('add'), deadLetters.add(entries, limits)),
@@ -33,6 +34,7 @@ async function spillOf(over: Partial<DeadLetterStore> = {}) {
       const done = await Promise.all(ids.map((id) => deadLetters.isProcessed(id)))
       return new Set(ids.filter((_, i) => done[i]))
     },
+    lastDeletedCompletion: async () => lastDeleted.at,
     async alias(pairs: ReadonlyMap<string, string>) {
       for (const [id, of] of pairs) aliases.set(id, of)
     },
@@ -42,7 +44,7 @@ async function spillOf(over: Partial<DeadLetterStore> = {}) {
   const spill = make()
   onTestFinished(() => spill.close())
   const moved = async () => (await deadLetters.list({ limit: 5000 }, at(9))).items
-  return { deadLetters, asked, aliases, said, clock, dir, spill, make, moved }
+  return { deadLetters, asked, aliases, lastDeleted, said, clock, dir, spill, make, moved }
 }
 
 describe('a disk fallback', () => {
@@ -87,6 +89,27 @@ describe('a disk fallback', () => {
     await spill.close()
     expect(await moved()).toHaveLength(600)
     expect(asked.length).toBeLessThan(20)
+  })
+
+  it('does not move an entry whose processed id may have been deleted', async () => {
+    const { spill, clock, lastDeleted, moved, said } = await spillOf()
+    const days = (count: number) => new Date(clock.wall() + count * 86_400_000)
+    const entryOf = (n: number, createdAt: Date) => letter(n, { createdAt, lastAttempt: createdAt })
+    await spill.add([entryOf(1, days(-70)), entryOf(2, days(-50)), entryOf(3, days(0))], NO_LIMIT)
+    lastDeleted.at = days(-60)
+    await spill.move()
+    expect((await moved()).map(({ dlqId }) => dlqId)).toEqual(['dlq_2', 'dlq_3'])
+    expect(await spill.get('dlq_1')).toBeUndefined()
+    expect(said.join()).toContain('older than dead_letters.max_age: dlq_1')
+  })
+
+  it('moves a new entry even if ids of a clock that was ahead were deleted', async () => {
+    const { spill, clock, lastDeleted, moved } = await spillOf()
+    const now = new Date(clock.wall())
+    await spill.add([letter(1, { createdAt: now, lastAttempt: now })], NO_LIMIT)
+    lastDeleted.at = new Date(clock.wall() + 365 * 86_400_000)
+    await spill.move()
+    expect(await moved()).toHaveLength(1)
   })
 
   it('keeps its entries when it is closed while the database is not available', async () => {

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import type { Actor, DeadLetterOptions, RuntimeContext } from '@holdfast/config'
-import { type DeadLetter, errorMessageOf, RetentionClock } from '@holdfast/records'
+import { type DeadLetter, errorMessageOf } from '@holdfast/records'
 import type { DeadLetterStats, Page } from '@holdfast/store'
 import { type Attempt, HoldfastError } from 'holdfast'
 import type { Run } from '../api-types.js'
@@ -23,6 +23,7 @@ import { type BatchOptions, type BatchResult, ReplayBatch } from './replay-batch
 import { LeaseOwnerIds, ReplayExecutor } from './replay-executor.js'
 import { createNotFoundError, type ReplayOptions, replayOne } from './replay-one.js'
 import { ReplayWorker, type WorkOptions } from './replay-worker.js'
+import { DeadLetterRetention } from './retention.js'
 import { type Rotation, rotateKeys } from './rotate-keys.js'
 import { searchPage } from './search.js'
 import { countEntries, selectEntries } from './selection.js'
@@ -79,7 +80,7 @@ export class DeadLetters {
   private readonly replayExecutor: ReplayExecutor
   private readonly leaseOwners: LeaseOwnerIds
   private readonly audit: BestEffortAudit
-  private readonly retentionClock: RetentionClock
+  private readonly retention: DeadLetterRetention
   private readonly rotateOthers: () => Promise<Rotation>
   private readonly onBreakerClosed: DeadLetterDependencies['onBreakerClosed']
   private isServingRequests = false
@@ -102,7 +103,7 @@ export class DeadLetters {
     )
     this.leaseOwners = new LeaseOwnerIds(runtime, parts.pid ?? process.pid)
     this.audit = new BestEffortAudit(runtime)
-    this.retentionClock = new RetentionClock(runtime.clock)
+    this.retention = new DeadLetterRetention(runtime, options, this.closeController.signal)
     setMaxListeners(0, this.closeController.signal)
   }
 
@@ -282,7 +283,7 @@ export class DeadLetters {
     return this.payloadCipher.decryptForList(entry)
   }
 
-  /** Whether an entry was ever completed, even if it has been purged since. */
+  /** Whether an entry was completed, even if it has been deleted since: for `max_age` and 30 days after its completion. */
   isProcessed(id: string): Promise<boolean> {
     return this.runtime.store.deadLetters.isProcessed(id)
   }
@@ -320,17 +321,10 @@ export class DeadLetters {
     return this.runtime.store.deadLetters.stats(this.replayExecutor.now())
   }
 
-  /** @internal Deletes entries older than `max_age` and returns their number. */
+  /** @internal Deletes entries that are too old, and completed ones that are too many. Returns their number. */
   async expire(): Promise<number> {
-    const { maxAge } = this.options()
-    if (!Number.isFinite(maxAge)) return 0
-    const now = this.replayExecutor.now()
-    const to = new Date(this.retentionClock.wall() - maxAge)
-    const purged = await this.runtime.store.deadLetters.purge({ to }, now)
-    if (purged > 0) {
-      this.runtime.logger.warn({ purged, maxAge }, 'dead letters were deleted because of their age')
-      await this.capacityMonitor.refresh()
-    }
+    const purged = await this.retention.enforce(this.replayExecutor.now())
+    if (purged > 0) await this.capacityMonitor.refresh()
     return purged
   }
 

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { eventually, freshStore, refusal, STORES, setup } from './setup.js'
 
 const MINUTE = 60_000
+const DAY = 86_400_000
 
 /** A handler that runs until it is told how to end. */
 function hanging() {
@@ -367,5 +368,56 @@ describe('dead letters', () => {
     expect(logs.join()).toContain('because of their age')
     end()
     await replay
+  })
+
+  it('are deleted by number once they are completed, the oldest first', async () => {
+    const { queue, enqueue, clock, logs } = await setup({ options: { maxEntries: 3 } })
+    const ids: string[] = []
+    for (const itemId of ['a', 'b', 'c', 'd', 'e']) {
+      const { dlqId } = await enqueue(itemId)
+      ids.push(dlqId)
+      if (itemId !== 'b') await queue.complete(dlqId)
+      await clock.advance(1000)
+    }
+    expect(await queue.expire()).toBe(1)
+    expect((await queue.list()).items.map(({ itemId }) => itemId)).toEqual(['b', 'c', 'd', 'e'])
+    expect(logs.join()).toContain('because of their number')
+    expect(await queue.isProcessed(ids[0] as string)).toBe(true)
+    expect(await queue.expire()).toBe(0)
+  })
+
+  it('stay known as processed for 30 days after they were deleted by age', async () => {
+    const { queue, enqueue, clock } = await setup({ options: { maxAge: 10 * DAY } })
+    const { dlqId } = await enqueue('a')
+    await queue.complete(dlqId)
+    for (let day = 0; day < 40; day++) {
+      expect(await queue.isProcessed(dlqId), `day ${day}`).toBe(true)
+      await clock.advance(DAY)
+      await queue.expire()
+    }
+    expect(await queue.get(dlqId)).toBeUndefined()
+    await clock.advance(DAY)
+    await queue.expire()
+    expect(await queue.isProcessed(dlqId)).toBe(false)
+  })
+
+  it('stay known as processed without a maximum age', async () => {
+    const { queue, enqueue, clock } = await setup({ options: { maxAge: Number.POSITIVE_INFINITY } })
+    const { dlqId } = await enqueue('a')
+    await queue.complete(dlqId)
+    await queue.purge({})
+    await clock.advance(1000 * DAY)
+    await queue.expire()
+    expect(await queue.isProcessed(dlqId)).toBe(true)
+  })
+
+  it('stay known as processed when the clock is set forward', async () => {
+    const { queue, enqueue, clock } = await setup({ options: { maxAge: 10 * DAY } })
+    const { dlqId } = await enqueue('a')
+    await queue.complete(dlqId)
+    await queue.purge({})
+    clock.stepWall(1000 * DAY)
+    await queue.expire()
+    expect(await queue.isProcessed(dlqId)).toBe(true)
   })
 })

@@ -2,7 +2,7 @@ import type { DeadLetter } from '@holdfast/records'
 import { encodeCursor, parsePaging } from '../cursor.js'
 import { createEntryChanges, type DecideChange, toDuplicate } from '../dead-letter-decisions.js'
 import { toQuery } from '../dead-letter-index.js'
-import { isLeased, viewAt, withLease, withPayloads } from '../dead-letter-rules.js'
+import { dayOf, isLeased, viewAt, withLease, withPayloads } from '../dead-letter-rules.js'
 import type { Added, DeadLetterSelector, DeadLetterStore } from '../dead-letter-store.js'
 import type { SortPosition } from '../sorted-list.js'
 import { createUnavailableError, type Disk, type FileLock } from './disk.js'
@@ -161,9 +161,18 @@ export class FilesDeadLetters implements DeadLetterStore {
   }
 
   isProcessed(id: string): Promise<boolean> {
-    return this.enqueue(
-      async () => this.entries.processed.has(id) || this.entries.index.get(id)?.status === 'completed',
-    )
+    return this.enqueue(async () => {
+      // Another process may have deleted ids, which does not change the entries.
+      await this.entries.processed.refresh()
+      return this.entries.processed.has(id) || this.entries.index.get(id)?.status === 'completed'
+    })
+  }
+
+  deleteProcessedIds(before: Date): Promise<number> {
+    return this.enqueue(() => {
+      const { processed, index } = this.entries
+      return processed.deleteBefore(dayOf(before), (id) => index.get(id) !== undefined)
+    })
   }
 
   purge(filter: Parameters<DeadLetterStore['purge']>[0], now: Date): Promise<number> {

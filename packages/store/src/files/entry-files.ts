@@ -6,7 +6,7 @@ import { type Disk, type FileStamp, systemErrorCode } from './disk.js'
 import { parseEntry, serializeEntry } from './entry-file.js'
 import { type EntryPath, reservePath } from './entry-path.js'
 import { forEachConcurrent } from './for-each.js'
-import { ProcessedIds } from './processed.js'
+import { type ProcessedId, ProcessedIds, toProcessedId } from './processed.js'
 
 /** An index entry with the path and stamp of its file. */
 export interface FileEntry extends IndexEntry, EntryPath {
@@ -25,8 +25,8 @@ export class EntryFiles {
   private readonly folders = new Map<string, number>()
   private readonly byFile = new Map<string, string>()
   private sequence = 0
-  /** Ids of completed entries that were read since the last update of `processed`. */
-  private newlyCompleted: string[] = []
+  /** Completed entries that were read since the last update of `processed`. */
+  private newlyCompleted: ProcessedId[] = []
   /** Files that may differ from the index: a write was started and has not been confirmed. */
   private readonly unverifiedFiles = new Map<string, ChangedFile>()
   /** Folders whose names may not be durable: another process, or a failed write, has changed them. */
@@ -41,7 +41,7 @@ export class EntryFiles {
     this.disk = disk
     this.root = root
     this.warn = warn
-    this.processed = new ProcessedIds(disk, join(root, '.processed_ids.json'), warn)
+    this.processed = new ProcessedIds(disk, root, warn)
     this.changes = new ChangeLog(disk, root)
   }
 
@@ -178,7 +178,7 @@ export class EntryFiles {
     }
     const sequence = other?.order ?? read.sequence ?? this.nextSequence()
     this.sequence = Math.max(this.sequence, sequence)
-    if (entry.status === 'completed') this.newlyCompleted.push(entry.dlqId)
+    if (entry.status === 'completed') this.newlyCompleted.push(toProcessedId(entry))
     this.addToIndex({ ...toIndexEntry(entry, sequence, owner), folder, name, stamp })
   }
 

@@ -3,6 +3,7 @@ import { createUnavailableError } from './disk.js'
 import type { EntryFiles, FileEntry } from './entry-files.js'
 import type { EntryPath } from './entry-path.js'
 import { forEachConcurrent } from './for-each.js'
+import { type ProcessedId, toProcessedId } from './processed.js'
 
 /** An entry that will be written; undefined if its file will be deleted. */
 interface PendingWrite {
@@ -16,7 +17,7 @@ interface PendingWrite {
  */
 export class WriteTransaction {
   private readonly pendingWrites = new Map<string, PendingWrite>()
-  private readonly completed: string[] = []
+  private readonly completed: ProcessedId[] = []
   private readonly failures = new Map<string, unknown>()
   private touchedIds = new Set<string>()
   private readonly reservedPaths = new Set<string>()
@@ -63,7 +64,7 @@ export class WriteTransaction {
     const indexed = this.entries.put(entry, sequence, owner, reserved)
     this.pendingWrites.set(indexed.id, { indexed, entry })
     this.touchedIds.add(indexed.id)
-    if (entry.status === 'completed') this.completed.push(indexed.id)
+    if (entry.status === 'completed') this.completed.push(toProcessedId(entry))
     return entry
   }
 
@@ -96,7 +97,7 @@ export class WriteTransaction {
       }
     })
     await entries.syncFolders(folders)
-    await entries.processed.add(this.completed.filter((id) => !this.failures.has(id)))
+    await entries.processed.add(this.completed.filter(({ id }) => !this.failures.has(id)))
     entries.markVerified(writes.map(({ indexed }) => indexed).filter(({ id }) => !this.failures.has(id)))
   }
 

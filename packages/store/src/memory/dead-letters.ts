@@ -2,7 +2,7 @@ import type { DeadLetter } from '@holdfast/records'
 import { encodeCursor, parsePaging } from '../cursor.js'
 import { createEntryChanges, type DecideChange, toDuplicate } from '../dead-letter-decisions.js'
 import { DeadLetterIndex, type IndexEntry, toIndexEntry, toQuery } from '../dead-letter-index.js'
-import { isLeased, viewAt, withLease, withPayloads } from '../dead-letter-rules.js'
+import { completedAt, dayOf, isLeased, viewAt, withLease, withPayloads } from '../dead-letter-rules.js'
 import type { Added, DeadLetterSelector, DeadLetterStore } from '../dead-letter-store.js'
 import type { SortPosition } from '../sorted-list.js'
 
@@ -13,7 +13,8 @@ interface StoredEntry extends IndexEntry {
 /** Dead letters in memory. They are lost when the process ends. */
 export class MemoryDeadLetters implements DeadLetterStore {
   private readonly index = new DeadLetterIndex<StoredEntry>()
-  private readonly processed = new Set<string>()
+  /** The day on which each id was completed. */
+  private readonly processed = new Map<string, number>()
   private addedCount = 0
   private readonly entryChanges = createEntryChanges((id, decide) => this.change(id, decide))
   readonly lease = this.entryChanges.lease
@@ -37,7 +38,8 @@ export class MemoryDeadLetters implements DeadLetterStore {
 
   private put(entry: DeadLetter, order: number, owner?: string): DeadLetter {
     this.index.put({ ...toIndexEntry(entry, order, owner), entry })
-    if (entry.status === 'completed') this.processed.add(entry.dlqId)
+    if (entry.status === 'completed' && !this.processed.has(entry.dlqId))
+      this.processed.set(entry.dlqId, dayOf(completedAt(entry)))
     return entry
   }
 
@@ -86,6 +88,13 @@ export class MemoryDeadLetters implements DeadLetterStore {
 
   async isProcessed(id: string): Promise<boolean> {
     return this.processed.has(id)
+  }
+
+  async deleteProcessedIds(before: Date): Promise<number> {
+    const countBefore = this.processed.size
+    for (const [id, day] of this.processed)
+      if (day < dayOf(before) && this.index.get(id) === undefined) this.processed.delete(id)
+    return countBefore - this.processed.size
   }
 
   async purge(filter: Parameters<DeadLetterStore['purge']>[0], now: Date): Promise<number> {

@@ -3,7 +3,7 @@ import type { DeadLetter, DeadLetterStatus } from '@holdfast/records'
 import { encodeCursor, parsePaging } from '../cursor.js'
 import { createEntryChanges } from '../dead-letter-decisions.js'
 import { toQuery } from '../dead-letter-index.js'
-import { viewAt } from '../dead-letter-rules.js'
+import { startOfDay, viewAt } from '../dead-letter-rules.js'
 import type { DeadLetterSelection } from '../dead-letter-selection.js'
 import { type StatusCount, toStats, zeroCounts } from '../dead-letter-stats.js'
 import type {
@@ -24,6 +24,9 @@ import { deadLetterStatements, type RowPosition } from './statements/dead-letter
 
 /** How many entries are read, leased or deleted at a time. */
 const BATCH_SIZE = 200
+
+/** The named value with the latest completion of an entry whose processed id was deleted, epoch milliseconds. */
+const DELETED_PROCESSED_KEY = 'dead_letters_processed_ids_deleted'
 
 /** Dead letters in a table. Every change is a transaction that is durable when its promise resolves. */
 export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
@@ -167,6 +170,25 @@ export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
       { attempts },
     )
     return new Set(rows.map(({ id }) => byHash.get(id) as string))
+  }
+
+  async deleteProcessedIds(before: Date): Promise<number> {
+    const key = DELETED_PROCESSED_KEY
+    const [row] = await this.database.write((sql) =>
+      sql.all<{ n: string }>(this.statements.deleteProcessed, startOfDay(before), hashName(key), key),
+    )
+    return Number(row?.n)
+  }
+
+  /** The latest completion of an entry whose processed id was deleted; undefined if no id was deleted. */
+  async lastDeletedCompletion(): Promise<Date | undefined> {
+    const [row] = await this.database.read(
+      (sql) =>
+        sql.all<{ value: string }>(this.statements.selectDeletedProcessed, hashName(DELETED_PROCESSED_KEY)),
+      // One attempt, because a failed move is retried later.
+      { attempts: 1 },
+    )
+    return row && new Date(Number(row.value))
   }
 
   async purge(filter: Parameters<DeadLetterStore['purge']>[0], now: Date): Promise<number> {

@@ -58,7 +58,11 @@ export class DiskFallback {
 
   constructor(options: DiskFallbackOptions) {
     this.options = options
-    this.inserts = new FallbackInserts(options.target, (entry, error) => this.markUnmovable(entry, error))
+    this.inserts = new FallbackInserts(
+      options.target,
+      (entry, error) => this.markUnmovable(entry, error),
+      (entries) => this.warnExpired(entries),
+    )
     this.clock = options.clock ?? systemClock
   }
 
@@ -231,7 +235,7 @@ export class DiskFallback {
     if (entries.length === 0) return
     let movedIds: readonly string[]
     try {
-      movedIds = await this.inserts.insert(entries)
+      movedIds = await this.inserts.insert(entries, this.clock.wall())
     } catch (error) {
       const [first] = entries
       if (entries.length === 1 && first !== undefined && !isServerUnavailable(error)) {
@@ -248,6 +252,13 @@ export class DiskFallback {
     await (await this.open()).deadLetters.purge({ ids: movedIds }, NO_LEASE_TIME)
     for (const id of movedIds) this.suspectIds.delete(id)
     progress.moved += movedIds.length
+  }
+
+  private warnExpired(entries: readonly DeadLetter[]): void {
+    const ids = entries.map(({ dlqId }) => dlqId).join(', ')
+    this.options.warn(
+      `${entries.length} dead letters are deleted from ${this.options.dir}, because they are older than dead_letters.max_age: ${ids}`,
+    )
   }
 
   private markUnmovable({ dlqId }: DeadLetter, error: unknown): void {

@@ -1,4 +1,5 @@
 import type { DeadLetter } from '@holdfast/records'
+import { PROCESSED_ID_RETENTION_MS } from '../dead-letter-rules.js'
 import { isEncrypted, isSamePayload } from '../payload.js'
 import type { Inserted } from './dead-letter-inserts.js'
 
@@ -10,6 +11,8 @@ export interface DiskFallbackTarget {
   add(entries: readonly DeadLetter[], limits: { maxEntries: number }): Promise<Inserted[]>
   /** Selects the ids that were ever completed. Fails without retries if the database is not available. */
   processed(ids: readonly string[]): Promise<ReadonlySet<string>>
+  /** The latest completion of an entry whose processed id was deleted. Fails without retries, as `processed` does. */
+  lastDeletedCompletion(): Promise<Date | undefined>
   /** Records that an acknowledged id is an alias of an entry that existed before. */
   alias(ids: ReadonlyMap<string, string>): Promise<void>
 }
@@ -19,11 +22,18 @@ export class FallbackInserts {
   private readonly target: DiskFallbackTarget
   /** Reports an entry that the database cannot store, or that cannot be compared without a key. */
   private readonly onUnmovable: (entry: DeadLetter, error: unknown) => void
+  /** Reports entries that are too old to be inserted. */
+  private readonly onExpired: (entries: readonly DeadLetter[]) => void
   private isSamePayload: ((a: DeadLetter, b: DeadLetter) => boolean) | undefined
 
-  constructor(target: DiskFallbackTarget, onUnmovable: (entry: DeadLetter, error: unknown) => void) {
+  constructor(
+    target: DiskFallbackTarget,
+    onUnmovable: (entry: DeadLetter, error: unknown) => void,
+    onExpired: (entries: readonly DeadLetter[]) => void,
+  ) {
     this.target = target
     this.onUnmovable = onUnmovable
+    this.onExpired = onExpired
   }
 
   /** Sets the function that compares the payloads of two entries, which may be encrypted. */
@@ -31,13 +41,18 @@ export class FallbackInserts {
     this.isSamePayload = isSame
   }
 
-  /** Inserts entries. Returns the ids of the entries that the database has afterwards. */
-  async insert(entries: readonly DeadLetter[]): Promise<string[]> {
+  /**
+   * Inserts entries. Returns the ids of the entries that the database has afterwards, or that it has deleted.
+   *
+   * @param now - epoch milliseconds
+   */
+  async insert(entries: readonly DeadLetter[], now: number): Promise<string[]> {
     const { target } = this
     const movedIds = new Set(entries.map(({ dlqId }) => dlqId))
     // An entry that another process has moved, and that was completed and purged since, must not be inserted again.
     const processed = await target.processed([...movedIds])
-    const fresh = entries.filter(({ dlqId }) => !processed.has(dlqId))
+    const unprocessed = entries.filter(({ dlqId }) => !processed.has(dlqId))
+    const fresh = await this.withoutExpired(unprocessed, now)
     const results = fresh.length === 0 ? [] : await target.add(fresh, NO_LIMIT)
     const others: DeadLetter[] = []
     const aliases = new Map<string, string>()
@@ -55,6 +70,21 @@ export class FallbackInserts {
     }
     if (aliases.size > 0) await target.alias(aliases)
     return [...movedIds]
+  }
+
+  /**
+   * The entries whose processed ids cannot have been deleted. The others are older than `max_age`, and may have been completed
+   * when another process had moved them.
+   */
+  private async withoutExpired(entries: readonly DeadLetter[], now: number): Promise<readonly DeadLetter[]> {
+    const isOld = ({ createdAt }: DeadLetter) => createdAt.getTime() < now - PROCESSED_ID_RETENTION_MS
+    if (!entries.some(isOld)) return entries
+    const last = await this.target.lastDeletedCompletion()
+    if (last === undefined) return entries
+    const isExpired = (entry: DeadLetter) => isOld(entry) && entry.createdAt <= last
+    const expired = entries.filter(isExpired)
+    if (expired.length > 0) this.onExpired(expired)
+    return entries.filter((entry) => !isExpired(entry))
   }
 
   /** The entry in the database with the same id or key; undefined if there is none. */

@@ -75,6 +75,7 @@ export function openPostgres(url: string, options: PostgresOptions): PostgresSto
       const processed = await queue.findProcessed([...ids, ...others.values()], 1)
       return new Set(ids.filter((id) => processed.has(id) || processed.has(others.get(id) ?? id)))
     },
+    lastDeletedCompletion: () => queue.lastDeletedCompletion(),
     alias: (ids: ReadonlyMap<string, string>) => aliases.save(ids),
   }
   const dir = join(spillDir, address.folder)

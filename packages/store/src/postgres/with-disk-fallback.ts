@@ -172,6 +172,7 @@ export function withDiskFallback(parts: DiskFallbackParts): NotifyingDeadLetters
         (each) => queue.isProcessed(each),
         (isProcessed) => !isProcessed,
       ),
+    deleteProcessedIds: (before) => queue.deleteProcessedIds(before),
     async purge(filter, now) {
       const { ids } = filter
       if (ids === undefined) return queue.purge(filter, now)

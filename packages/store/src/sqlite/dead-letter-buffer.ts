@@ -94,6 +94,7 @@ export function bufferDeadLetters(
     request: (...args) => flushed().request(...args),
     edit: async (id, payload, now) => flushed().edit(id, toJsonValue(payload), now),
     isProcessed: (...args) => flushed().isProcessed(...args),
+    deleteProcessedIds: (...args) => flushed().deleteProcessedIds(...args),
     purge: (...args) => flushed().purge(...args),
     stats: (...args) => flushed().stats(...args),
     rewrite: async (id, payload, edited) =>

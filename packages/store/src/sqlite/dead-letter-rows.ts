@@ -1,5 +1,6 @@
 import type { DeadLetter, DeadLetterStatus } from '@holdfast/records'
 import { columnValues } from '../dead-letter-columns.js'
+import { completedAt } from '../dead-letter-rules.js'
 import { parseOrUndefined } from '../readable-rows.js'
 import { reviveStoredDeadLetter } from '../stored-dead-letter.js'
 import { fromColumn, hashOf, toColumn } from '../text.js'
@@ -109,6 +110,6 @@ export function replaceEntry(
   return entry
 }
 
-export function insertProcessed(sql: SqliteConnection, { dlqId, replayedAt, lastAttempt }: DeadLetter): void {
-  sql.run(INSERT_PROCESSED, toColumn(dlqId), (replayedAt ?? lastAttempt).getTime())
+export function insertProcessed(sql: SqliteConnection, entry: DeadLetter): void {
+  sql.run(INSERT_PROCESSED, toColumn(entry.dlqId), completedAt(entry).getTime())
 }

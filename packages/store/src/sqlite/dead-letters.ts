@@ -2,7 +2,7 @@ import type { DeadLetter, DeadLetterStatus } from '@holdfast/records'
 import { encodeCursor, parsePaging } from '../cursor.js'
 import { createEntryChanges, type DecideChange } from '../dead-letter-decisions.js'
 import { toQuery } from '../dead-letter-index.js'
-import { viewAt, withLease } from '../dead-letter-rules.js'
+import { startOfDay, viewAt, withLease } from '../dead-letter-rules.js'
 import type { DeadLetterSelection } from '../dead-letter-selection.js'
 import type {
   DeadLetterFilter,
@@ -23,12 +23,21 @@ import {
   replaceEntry,
   type StoredDeadLetter,
 } from './dead-letter-rows.js'
-import { type RowPosition, SELECT_PROCESSED, UPDATE_PAYLOAD } from './statements/dead-letters.js'
+import {
+  DELETE_PROCESSED,
+  type RowPosition,
+  SELECT_PROCESSED,
+  SELECT_PROCESSED_AFTER,
+  UPDATE_PAYLOAD,
+} from './statements/dead-letters.js'
 import { releaseFreePages } from './vacuum.js'
 import { nextMacrotask, type WriteQueue } from './write-queue.js'
 
 /** How many entries are read, leased or deleted before the event loop gets a turn. */
 const BATCH_SIZE = 100
+
+/** How many processed ids are checked before the event loop gets a turn. */
+const PROCESSED_BATCH_SIZE = 1000
 
 /** Dead letters in a table. Every change is a transaction that is durable when its promise resolves. */
 export class SqliteDeadLetters implements DeadLetterRows {
@@ -136,6 +145,32 @@ export class SqliteDeadLetters implements DeadLetterRows {
 
   isProcessed(id: string): Promise<boolean> {
     return this.writes.read(() => this.writes.sql.get(SELECT_PROCESSED, toColumn(id)) !== undefined)
+  }
+
+  async deleteProcessedIds(before: Date): Promise<number> {
+    const time = startOfDay(before)
+    let deleted = 0
+    for (let last = ''; ; await nextMacrotask()) {
+      const from = last
+      const rows = await this.writes.read(() =>
+        this.writes.sql.all<{ id: string; completed_at: number }>(
+          SELECT_PROCESSED_AFTER,
+          from,
+          PROCESSED_BATCH_SIZE,
+        ),
+      )
+      const to = rows.at(-1)?.id
+      if (to === undefined) break
+      // Checked with a read first, because it does not need the write lock.
+      if (rows.some(({ completed_at }) => completed_at < time))
+        deleted += await this.writes.write(() =>
+          this.writes.sql.statement(DELETE_PROCESSED).run([from, to, time]),
+        )
+      if (rows.length < PROCESSED_BATCH_SIZE) break
+      last = to
+    }
+    if (deleted > 0) await releaseFreePages(this.writes)
+    return deleted
   }
 
   async purge(filter: Parameters<DeadLetterStore['purge']>[0], now: Date): Promise<number> {

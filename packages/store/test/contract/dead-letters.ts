@@ -536,7 +536,100 @@ export function describeDeadLetters(bench: Bench): void {
     })
   })
 
+  describe('dead letters: deleting processed ids', () => {
+    const DAY = 86_400
+    const complete = async (n: number, seconds: number) => {
+      await add(letter(n))
+      await dlq().complete(`dlq_${n}`, at(seconds))
+    }
+    const processed = async (count: number) => {
+      const known = await Promise.all(upTo(count).map((n) => dlq().isProcessed(`dlq_${n}`)))
+      return upTo(count).filter((n) => known[n])
+    }
+
+    it('deletes the ids of entries that are gone and were completed on an earlier day', async () => {
+      for (const n of upTo(6)) await complete(n, Math.floor(n / 2) * DAY + n)
+      await dlq().purge({}, at(3 * DAY))
+      expect(await dlq().deleteProcessedIds(at(DAY))).toBe(2)
+      expect(await processed(6)).toEqual([2, 3, 4, 5])
+      expect(await dlq().deleteProcessedIds(at(DAY))).toBe(0)
+      expect(await dlq().deleteProcessedIds(at(4 * DAY))).toBe(4)
+      expect(await processed(6)).toEqual([])
+    })
+
+    it('keeps the ids of a day until the day has ended', async () => {
+      await complete(0, 10)
+      await dlq().purge({}, at(20))
+      const hour = 3600
+      expect(await dlq().deleteProcessedIds(at(11 * hour))).toBe(0)
+      expect(await processed(1)).toEqual([0])
+      expect(await dlq().deleteProcessedIds(at(12 * hour))).toBe(1)
+    })
+
+    it('keeps the id of an entry that still exists', async () => {
+      for (const n of upTo(3)) await complete(n, 10)
+      await dlq().purge({ ids: ['dlq_1'] }, at(20))
+      expect(await dlq().deleteProcessedIds(at(9 * DAY))).toBe(1)
+      expect(await processed(3)).toEqual([0, 2])
+      await dlq().purge({}, at(20))
+      expect(await dlq().deleteProcessedIds(at(9 * DAY))).toBe(2)
+    })
+
+    it('deletes the ids of days that the clock repeated', async () => {
+      for (const [n, day] of [0, 2, 0, 2, 1].entries()) await complete(n, day * DAY + n)
+      await dlq().purge({}, at(3 * DAY))
+      expect(await dlq().deleteProcessedIds(at(DAY))).toBe(2)
+      expect(await processed(5)).toEqual([1, 3, 4])
+      expect(await dlq().deleteProcessedIds(at(2 * DAY))).toBe(1)
+      expect(await processed(5)).toEqual([1, 3])
+    })
+
+    it('records further ids after ids were deleted', async () => {
+      for (const n of upTo(3)) await complete(n, 10)
+      await dlq().purge({}, at(20))
+      await dlq().deleteProcessedIds(at(DAY))
+      await complete(1, DAY)
+      await complete(3, DAY)
+      await dlq().purge({}, at(2 * DAY))
+      expect(await processed(4)).toEqual([1, 3])
+      expect(await dlq().deleteProcessedIds(at(2 * DAY))).toBe(2)
+    })
+
+    it('deletes ids in many steps', async () => {
+      await dlq().add(
+        upTo(2500).map((n) => letter(n, { status: 'completed', processed: true })),
+        NO_LIMIT,
+      )
+      await dlq().purge({}, at(9000))
+      expect(await dlq().deleteProcessedIds(at(DAY))).toBe(2500)
+      expect(await dlq().isProcessed('dlq_1234')).toBe(false)
+    })
+
+    it.runIf(bench.shared)('deletes ids that another process knows, which then completes more', async () => {
+      const other = (await bench.another()).deadLetters
+      for (const n of upTo(4)) await complete(n, 10)
+      await dlq().purge({}, at(20))
+      expect(await other.isProcessed('dlq_1')).toBe(true)
+      expect(await dlq().deleteProcessedIds(at(DAY))).toBe(4)
+      await other.add([letter(4), letter(5)], NO_LIMIT)
+      await other.complete('dlq_4', at(DAY))
+      expect(await other.isProcessed('dlq_1')).toBe(false)
+      await dlq().complete('dlq_5', at(2 * DAY))
+      await other.purge({}, at(2 * DAY))
+      expect(await processed(6)).toEqual([4, 5])
+      expect(await other.deleteProcessedIds(at(2 * DAY))).toBe(1)
+      expect(await processed(6)).toEqual([5])
+    })
+  })
+
   describe('dead letters: purging and rewriting', () => {
+    it('deletes the oldest entries of a status up to a number', async () => {
+      await add(...[3, 0, 4, 1, 2].map((n) => letter(n)))
+      for (const n of [4, 2, 3, 0]) await dlq().complete(`dlq_${n}`, at(10 + n))
+      expect(await dlq().purge({ status: 'completed', limit: 2 }, at(20))).toBe(2)
+      expect(await ids()).toEqual(['dlq_1', 'dlq_3', 'dlq_4'])
+    })
+
     it('deletes matching entries that are not leased', async () => {
       await add(...upTo(8).map((n) => letter(n, n % 2 === 0 ? { operationType: 'even' } : {})))
       await dlq().lease('dlq_0', 'me', at(50), at(10))

@@ -22,13 +22,16 @@ interface Row {
  */
 export class Model {
   rows: Row[] = []
-  processed = new Set<string>()
+  /** The day on which each id was first completed. */
+  processed = new Map<string, number>()
   private added = 0
 
   private held = (row: Row, now: number) => row.status === 'replaying' && row.until > now
   private seen = (row: Row, now: number) =>
     row.status === 'replaying' && !this.held(row, now) ? 'pending' : row.status
   private sorted = () => this.rows.toSorted((a, b) => a.created - b.created || a.order - b.order)
+  /** Times start at noon. */
+  private dayOf = (time: number) => Math.floor((time + 43_200) / 86_400)
   private find = (id: string) => this.rows.find((row) => row.id === id)
 
   add(entry: { id: string; operation: string; created: number; key: string; payload: unknown }, max: number) {
@@ -99,8 +102,16 @@ export class Model {
 
   private done(row: Row, now: number) {
     Object.assign(row, { status: 'completed', requested: false, replayed: now })
-    this.processed.add(row.id)
+    if (!this.processed.has(row.id)) this.processed.set(row.id, this.dayOf(now))
     return true
+  }
+
+  deleteProcessedIds(before: number) {
+    const deleted = [...this.processed].filter(
+      ([id, day]) => day < this.dayOf(before) && this.find(id) === undefined,
+    )
+    for (const [id] of deleted) this.processed.delete(id)
+    return deleted.length
   }
 
   request(id: string) {

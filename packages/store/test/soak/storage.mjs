@@ -40,6 +40,7 @@ process.on('exit', () => {
 await build({
   stdin: {
     contents: `export { openStore } from './packages/store/src/open/open-store.ts'
+      export { DeadLetterRetention } from './packages/runtime/src/dead-letters/retention.ts'
       export { Housekeeping } from './packages/runtime/src/holdfast/housekeeping.ts'
       export { CONFIG_DEFAULTS } from './packages/config/src/defaults.ts'`,
     resolveDir: root,
@@ -53,7 +54,7 @@ await build({
   loader: sourceLoaders,
 })
 await buildSqliteThread(programs)
-const { openStore, Housekeeping, CONFIG_DEFAULTS } = await import(
+const { openStore, DeadLetterRetention, Housekeeping, CONFIG_DEFAULTS } = await import(
   pathToFileURL(join(programs, 'main.mjs')).href
 )
 
@@ -61,14 +62,18 @@ const START = Date.UTC(2026, 0, 1)
 let now = START
 const clock = { now: () => now - START, wall: () => now, setTimer() {}, clearTimer() {} }
 const store = await openStore(kind === 'files' ? `files:${folder}` : `sqlite:${join(folder, 'holdfast.db')}`)
+const retention = new DeadLetterRetention(
+  { store, clock, logger: { info() {}, warn() {} } },
+  () => CONFIG_DEFAULTS.deadLetters,
+  new AbortController().signal,
+)
 const housekeeping = new Housekeeping(
   { store, clock, warn: (/** @type {string} */ line) => console.error(line) },
   {
     config: () => ({}),
     refreshLayer: undefined,
     saveMetrics: async () => {},
-    expireDeadLetters: () =>
-      store.deadLetters.purge({ to: new Date(now - CONFIG_DEFAULTS.deadLetters.maxAge) }, new Date(now)),
+    expireDeadLetters: () => retention.enforce(new Date(now)),
     checkDiskSpace: async () => {},
   },
 )

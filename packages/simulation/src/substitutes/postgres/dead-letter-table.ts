@@ -11,7 +11,14 @@ import {
   toIndexEntry,
   toQuery,
 } from '../../../../store/src/dead-letter-index.js'
-import { isLeased, viewAt, withLease, withPayloads } from '../../../../store/src/dead-letter-rules.js'
+import {
+  completedAt,
+  dayOf,
+  isLeased,
+  viewAt,
+  withLease,
+  withPayloads,
+} from '../../../../store/src/dead-letter-rules.js'
 import type { Added, DeadLetterStore } from '../../../../store/src/dead-letter-store.js'
 import type { SortPosition } from '../../../../store/src/sorted-list.js'
 
@@ -35,7 +42,8 @@ type EntryChanges = Synchronous<ReturnType<typeof createEntryChanges>>
  */
 export class DeadLetterTable implements DeadLetterTableMethods {
   private readonly index = new DeadLetterIndex<StoredRow>()
-  private readonly processed = new Set<string>()
+  /** The day on which each id was completed. */
+  private readonly processed = new Map<string, number>()
   private addedCount = 0
   // The decisions do not wait for anything. Their results are those of `change`, which here is not a promise.
   private readonly entryChanges = createEntryChanges(((id: string, decide: DecideChange<unknown>) =>
@@ -93,6 +101,13 @@ export class DeadLetterTable implements DeadLetterTableMethods {
     return this.processed.has(id)
   }
 
+  deleteProcessedIds(before: Date): number {
+    const countBefore = this.processed.size
+    for (const [id, day] of this.processed)
+      if (day < dayOf(before) && this.index.get(id) === undefined) this.processed.delete(id)
+    return countBefore - this.processed.size
+  }
+
   purge(filter: Parameters<DeadLetterStore['purge']>[0], now: Date): number {
     const { limit = Number.POSITIVE_INFINITY, order } = filter
     const purged: string[] = []
@@ -121,7 +136,8 @@ export class DeadLetterTable implements DeadLetterTableMethods {
 
   private put(entry: DeadLetter, order: number, owner?: string): DeadLetter {
     this.index.put({ ...toIndexEntry(entry, order, owner), entry })
-    if (entry.status === 'completed') this.processed.add(entry.dlqId)
+    if (entry.status === 'completed' && !this.processed.has(entry.dlqId))
+      this.processed.set(entry.dlqId, dayOf(completedAt(entry)))
     return entry
   }
 

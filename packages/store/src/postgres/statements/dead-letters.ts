@@ -114,6 +114,7 @@ export function deadLetterStatements(tableName: QualifyTable) {
   const table = tableName('dead_letters')
   const countTable = tableName('dead_letter_counts')
   const processedTable = tableName('processed_ids')
+  const valueTable = tableName('named_values')
 
   /**
    * The part of a statement that updates the counts: `changes` selects rows of operation, operation_type, status and n. Rows are
@@ -173,6 +174,21 @@ export function deadLetterStatements(tableName: QualifyTable) {
     /** Entries that a change has leased. */
     selectLeasedBy: `SELECT * FROM ${table} WHERE status = 'replaying' AND change = $1 ORDER BY created_at, seq`,
     selectProcessed: `SELECT replace(id::text, '-', '') AS id FROM ${processedTable} WHERE id = ANY($1::uuid[])`,
+    /**
+     * Deletes processed ids without entries, and stores the latest time of their completion. Values: the time before which the
+     * entries were completed, and the id and key of the named value.
+     */
+    deleteProcessed: `WITH deleted AS (
+        DELETE FROM ${processedTable} AS processed WHERE completed_at < $1
+          AND NOT EXISTS (SELECT 1 FROM ${table} AS stored WHERE stored.id = processed.id)
+          RETURNING completed_at
+      ), latest AS (
+        INSERT INTO ${valueTable} AS stored (id, key, value)
+          SELECT $2::uuid, $3::text, max(completed_at)::text FROM deleted HAVING count(*) > 0
+          ON CONFLICT (id) DO UPDATE SET value = greatest(stored.value::bigint, excluded.value::bigint)::text
+      ) SELECT count(*) AS n FROM deleted`,
+    /** Values: the id of the named value that {@link deleteProcessed} stores. */
+    selectDeletedProcessed: `SELECT value FROM ${valueTable} WHERE id = $1::uuid`,
     /** Values: the payload, the edited payload or null for no change, and the id. */
     updatePayload: `UPDATE ${table}
       SET original_payload = $1, edited_payload = coalesce($2, edited_payload) WHERE id = $3`,

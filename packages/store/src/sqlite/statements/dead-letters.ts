@@ -94,6 +94,15 @@ export const INSERT_PROCESSED = 'INSERT OR IGNORE INTO processed_ids VALUES (?, 
 
 export const SELECT_PROCESSED = 'SELECT 1 FROM processed_ids WHERE dlq_id = ?'
 
+/** Selects ids after an id, with the times of their completion. Values: the id and the number of ids. */
+export const SELECT_PROCESSED_AFTER =
+  'SELECT dlq_id AS id, completed_at FROM processed_ids WHERE dlq_id > ? ORDER BY dlq_id LIMIT ?'
+
+/** Deletes the ids of a range whose entries do not exist. Values: the id before the range, its last id, and the time of completion. */
+export const DELETE_PROCESSED = `DELETE FROM processed_ids
+  WHERE dlq_id > ? AND dlq_id <= ? AND completed_at < ?
+    AND NOT EXISTS (SELECT 1 FROM dead_letters WHERE dead_letters.dlq_id = processed_ids.dlq_id)`
+
 /** The position of an entry in a list: by age, then by order of insertion. */
 export interface RowPosition {
   created_at: number
