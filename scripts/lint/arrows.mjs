@@ -15,9 +15,9 @@ const allowed = new Map([
   ['compat', ['holdfast']],
   ['adapters', ['holdfast']],
   ['nestjs', ['holdfast', '@holdfast/runtime']],
-  // The page draws waits as the engine computes them, and takes the types of records and responses from the runtime and the server.
+  // The page draws delays as the engine computes them, and uses the types of records and responses of the runtime and the server.
   ['dashboard', ['holdfast', '@holdfast/records', '@holdfast/runtime', '@holdfast/server']],
-  ['server', ['holdfast', '@holdfast/runtime', '@holdfast/proxy', '@holdfast/config']],
+  ['server', ['holdfast', '@holdfast/records', '@holdfast/config', '@holdfast/runtime', '@holdfast/proxy']],
   [
     'simulation',
     [
