@@ -10,12 +10,14 @@ const FETCH_FAILED_PATTERN = /^(fetch f|failed to f|network|load f|the (int|net)
 function isPermanent(error: unknown): boolean {
   if (!isErrorLike(error)) return true
   const { status, statusCode, response, name, message } = error
+  // `test` converts its argument to a text, whatever its type.
   const httpStatus = status ?? statusCode ?? (response as ErrorLike | undefined)?.status
-  if (typeof httpStatus === 'number') return !/^(408|425|429|5(?!01|05)..)$/.test(`${httpStatus}`)
+  if (typeof httpStatus === 'number') return !/^(408|425|429|5(?!01|05)..)$/.test(httpStatus as never)
   return (
     !(error instanceof Error) ||
-    /^(Abort|Holdfast)Error$/.test(`${name}`) ||
-    (/^(Type|Range|Reference|Syntax)Error$/.test(`${name}`) && !FETCH_FAILED_PATTERN.test(`${message}`))
+    /^(Abort|Holdfast)Error$/.test(name as string) ||
+    (/^(Type|Range|Reference|Syntax)Error$/.test(name as string) &&
+      !FETCH_FAILED_PATTERN.test(message as string))
   )
 }
 
@@ -25,9 +27,10 @@ function isPermanent(error: unknown): boolean {
  */
 function retryAfterOf(error: unknown, wall: number): unknown {
   const { retryAfter, response, headers } = Object(error)
-  const fields = headers ?? response?.headers ?? {}
+  const fields = Object(headers ?? response?.headers)
   const delays = ['retry-after-ms', 'retry-after'].map((name, i) => {
-    const value = `${fields.get?.(name) ?? Object.entries(fields).find(([key]) => key.toLowerCase() === name)?.[1]}`
+    const value =
+      fields.get?.(name) ?? Object.entries(fields).find(([key]) => key.toLowerCase() === name)?.[1]
     return /:/.test(value)
       ? Math.max(0, Date.parse(value) - wall)
       : Math.ceil(Number.parseFloat(value) * 1000 ** i)
