@@ -27,7 +27,7 @@ const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
   RuntimeCall: 1,
   // The subscriptions of the worker, and of the one that replays with `waitForBreaker` start.
   ReplayNotifications: 2,
-  _GuardExecutor: 2,
+  GuardExecutor: 2,
   AbortSignal: 4,
   DeadLetters: 4,
   Housekeeping: 3,
@@ -47,7 +47,7 @@ const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
   OperationRecorder: 48,
   OperationCompiler: 40,
   // The results of the last 30 s, of which four open the breaker.
-  _OutcomeWindow: 64,
+  OutcomeWindow: 64,
   // Listeners of the five connections to the store.
   Client: 64,
   Redis: 40,

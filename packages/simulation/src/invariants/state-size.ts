@@ -43,7 +43,8 @@ function classOf(value: object): ObjectClass {
   if (prototype === null || prototype === Object.prototype) return PLAIN_OBJECT
   const known = classes.get(prototype)
   if (known !== undefined) return known
-  const name = value.constructor?.name
+  // A bundle adds an underscore to the name of a class that refers to itself, and a number to a name that two files declare.
+  const name = value.constructor?.name.replace(/^_|\d+$/g, '')
   const found = { kind: kindOf(value), name: name === 'Object' ? undefined : name }
   classes.set(prototype, found)
   return found
