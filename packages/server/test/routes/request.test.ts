@@ -167,7 +167,7 @@ describe('a request', () => {
     expect(hf.pools.get('p').stats('a')).toMatchObject({ successCount: 1, failureCount: 0 })
   })
 
-  test('is answered as it came: bytes in base64, a redirect not followed, what is too long cut', async () => {
+  test('returns the response of the target: binary bodies in base64, redirects not followed, long bodies truncated', async () => {
     const { url } = await target((request, answer) => {
       if (request.url === '/bytes') answer.end(Buffer.from([0xff, 0xfe]))
       else if (request.url === '/long') answer.end('x'.repeat(1_100_000))
