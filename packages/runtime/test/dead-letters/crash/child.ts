@@ -23,8 +23,19 @@ export interface ChildTask {
 }
 
 const task = JSON.parse(process.argv[2] as string) as ChildTask
-/** A write that is done when it returns, whatever becomes of the process. */
-const say = (line: string) => writeSync(1, `${line}\n`)
+/**
+ * Writes a line to stdout. The line is in the pipe when the function returns, so it is not lost when the process is killed. The
+ * pipe does not block: it accepts a part of the line, or nothing (EAGAIN), while the parent has not read it.
+ */
+function say(line: string): void {
+  const bytes = Buffer.from(`${line}\n`)
+  for (let written = 0; written < bytes.length; )
+    try {
+      written += writeSync(1, bytes, written)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+    }
+}
 
 const store = await openStore(task.store, { dir: task.dir })
 const clock = { ...systemClock, wall: () => systemClock.wall() + task.ahead }
