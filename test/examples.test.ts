@@ -4,8 +4,9 @@ import { expect, it, vi } from 'vitest'
 import { root } from '../scripts/packages.mjs'
 import { findRedis } from '../scripts/servers/redis.mjs'
 
-// Whole programs with servers and processes, in parallel with all other tests.
-vi.setConfig({ testTimeout: 240_000 })
+// Complete programs with servers and processes run beside all other tests. The timeout ends programs that hang; it is not a limit
+// for their speed.
+vi.setConfig({ testTimeout: 900_000 })
 
 const run = promisify(execFile)
 const example = async (name: string, ...args: string[]) =>
@@ -61,5 +62,4 @@ it.skipIf(typeof redis === 'string')(
     expect(out).toMatch(/the dashboard is at http:\/\/127\.0\.0\.1:\d+/)
     expect(out).toMatch(/\d+ orders were taken; [1-9]\d* of them were saved by a replay/)
   },
-  180_000,
 )

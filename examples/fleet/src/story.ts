@@ -92,15 +92,20 @@ async function theTargetFails(stage: Stage): Promise<void> {
   await stage.orders('down')
   check('the breaker is open on every node', await until(() => stage.all(({ state }) => state !== 'closed')))
   const before = await stage.orders()
+  const begin = now()
   const refused = sum((await stage.reports()).map((report) => report.refused))
   await sleep(1500)
   const after = await stage.orders()
+  const seconds = (now() - begin) / 1000
   const more = sum((await stage.reports()).map((report) => report.refused)) - refused
   console.log(
-    `  in 1.5 s the service received ${after.arrived - before.arrived} probes, and ${more} calls were rejected`,
+    `  in ${seconds.toFixed(1)} s the service received ${after.arrived - before.arrived} probes, and ${more} calls were rejected`,
   )
-  // One probe of the whole fleet for each half second, and calls that were in flight.
-  check('the service received at most 10 requests', after.arrived - before.arrived <= 10)
+  // A busy machine can take longer than 1.5 s, so the limit depends on the time. Seven calls may have been in flight.
+  check(
+    'the service received one probe of the whole fleet for each half second, and calls that were in flight',
+    after.arrived - before.arrived <= Math.ceil(2 * seconds) + 7,
+  )
   await stage.orders('well')
   check(
     'one successful probe closes the breaker on all nodes',

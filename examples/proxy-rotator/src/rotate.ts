@@ -169,9 +169,9 @@ async function fromCode({ dir, url, fleet }: Stage): Promise<void> {
   const members = parseProxyList(await readFile(join(dir, 'proxies.txt'), 'utf8'))
   const pool = proxyPool({ id: 'proxies', strategy: 'score', members, breaker: { failureThreshold: 2 } })
   const get = createProxyFetch(pool, {
-    // A new pool has no results yet, and on a busy machine good proxies can exceed the attempt timeout of one second.
+    // A new pool has no results yet, and on a busy machine good proxies can exceed the attempt timeout.
     retry: { maxAttempts: 20, backoffType: 'immediate' },
-    timeout: { attempt: '1s' },
+    timeout: { attempt: '3s' },
   })
   const pages = await many(100, async () => {
     const page = await get(url)

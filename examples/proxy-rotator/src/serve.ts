@@ -52,7 +52,7 @@ export async function serve(file: string): Promise<void> {
         backoffType: 'immediate',
       } as const
       const put = await hf.policies.put(
-        { ...policy, attemptTimeout: 1000 },
+        { ...policy, attemptTimeout: 3000 },
         { by: 'operator', reason: 'a new crawl' },
       )
       return put.id
