@@ -1,3 +1,5 @@
+import { STRATEGIES } from '../strategies.mjs'
+
 /** Loaded by the process that measures, not by the one that lists. */
 const pool = () => import('../measure/pool.mjs')
 
@@ -17,17 +19,7 @@ export const poolGuard = {
     { key: 'most', title: '100,000', unit: 'nanoseconds', spread: true },
   ],
   rounds: 1,
-  subjects: /** @type {const} */ ([
-    'round_robin',
-    'random',
-    'weighted',
-    'least_used',
-    'least_latency',
-    'score',
-    'sticky',
-    'region',
-    'cost',
-  ]).map((strategy) => ({
+  subjects: STRATEGIES.map((strategy) => ({
     label: strategy,
     bounds: { most: 2000 },
     async measure() {

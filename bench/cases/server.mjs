@@ -37,8 +37,8 @@ async function opened(config) {
 const QUICK = { policies: { quick: { maxAttempts: 3, backoffType: 'immediate' } } }
 
 /**
- * How many times as long calls take with readers as without, on a process that is always busy: what readers take of its
- * time is not there for calls. It is told by the time of the processor, because the machine may be busy with others.
+ * Measures how many times as long calls take with readers as without, in a process that is always busy, so that the time for
+ * readers is not available for calls. Processor time is measured, because the machine may be busy with other processes.
  */
 async function withReaders() {
   const { hf, server } = await opened(QUICK)

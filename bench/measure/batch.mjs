@@ -44,7 +44,8 @@ export async function fill(batch, slice) {
 }
 
 /**
- * Drops what was disturbed, unless nearly all was: then the batch itself waits, or there is nothing better to be had.
+ * Removes samples that were disturbed by other processes. If fewer than `fewest` samples remain, all are returned: then the batch
+ * itself waits, or the machine is too busy for undisturbed samples.
  *
  * @template {{ disturbed: boolean }} T
  * @param {T[]} samples

@@ -19,7 +19,8 @@ export async function aroundCollections(bare, subject) {
   let subjectTimes = await fill(subject, SLICE)
 
   const pair = async () => {
-    // The bare code comes first: it bears what a collection leaves to be swept.
+    // The code without the library is measured first, so that the sweep after a garbage collection counts against it and not
+    // against the library.
     const theirs = await time(bare, bareTimes)
     const ours = await time(subject, subjectTimes)
     const ratio = ours.took / (subjectTimes * subject.calls) / (theirs.took / (bareTimes * bare.calls))

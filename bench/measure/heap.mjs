@@ -1,11 +1,11 @@
 import { createHook } from 'node:async_hooks'
 
 const ROUNDS = 5
-/** In how many slices the constructor alone is timed. */
+/** The number of parts in which the duration of the constructor is measured. */
 const SLICES = 50
 
 /**
- * What one object costs that is made and left alone.
+ * Measures the memory, time and timers that one object costs which is created and not used.
  *
  * @param {(index: number) => object} make
  * @param {number} count
@@ -38,10 +38,11 @@ function heapUsed() {
 }
 
 /**
- * Most slices see no collection, so their median leaves it out.
+ * Measures the duration of the constructor in several parts. Most parts contain no garbage collection, so their median excludes
+ * it.
  *
  * @param {(index: number) => object} make
- * @param {object[]} kept what is made takes the place of what was
+ * @param {object[]} kept the array whose objects are replaced by new ones
  */
 function slices(make, kept) {
   const slice = kept.length / SLICES

@@ -1,19 +1,7 @@
 import { guard, Pool } from 'holdfast'
 import { fill, time } from './batch.mjs'
 
-export const STRATEGIES = /** @type {const} */ ([
-  'round_robin',
-  'random',
-  'weighted',
-  'least_used',
-  'least_latency',
-  'score',
-  'sticky',
-  'region',
-  'cost',
-])
-
-/** @typedef {(typeof STRATEGIES)[number]} Strategy */
+/** @typedef {import('../strategies.mjs').Strategy} Strategy */
 
 const SLICE = 20
 const WARM_UP = 400

@@ -30,7 +30,7 @@ export async function startChild(kind, upstream) {
   const { port } = /** @type {{ port: number }} */ (await told())
   return {
     port,
-    /** Bytes, after what can be freed is where asked for, and microseconds of processor time. @returns {Promise<{ rss: number, heap: number, cpu: number }>} */
+    /** Returns bytes of memory, after a garbage collection if `clean` is true, and microseconds of processor time. @returns {Promise<{ rss: number, heap: number, cpu: number }>} */
     spent(clean = false) {
       const answer = told()
       child.send(clean ? 'clean' : 'as it is')
@@ -130,11 +130,11 @@ export class Clients {
 }
 
 /**
- * Time per request of ours against the rival's, by turns, with the same upstream: what a client sees, and what the proxy's
- * process has of the processor.
+ * Compares the time per request of this proxy with that of the other proxy. Both are measured alternately with the same
+ * upstream: the time that a client observes, and the processor time of the proxy.
  *
- * @param {Mode} mode @param {string} kind which of ours
- * @returns {Promise<{ ratio: number[], each: number[], cpu: number[] }>} how many times the rival's, nanoseconds, times again
+ * @param {Mode} mode @param {string} kind the configuration of this proxy
+ * @returns {Promise<{ ratio: number[], each: number[], cpu: number[] }>} `ratio` to the time of the other proxy, `each` in nanoseconds, `cpu` as a ratio
  */
 export async function against(mode, kind) {
   const upstream = await startUpstream()

@@ -35,7 +35,7 @@ let nodes = []
 const requests = () => nodes.reduce((sum, hf) => sum + hf.fleet.commands, 0)
 
 /**
- * What `use` costs, divided by `by`; asking costs a little itself, which is taken off, and so is what Redis does anyway.
+ * Measures what `use` costs Redis, divided by `by`. The costs of the measurement and of an idle Redis are subtracted.
  *
  * @param {string} what @param {number} by @param {() => Promise<unknown>} use
  */

@@ -13,7 +13,7 @@ export const format = {
   count: (value) => String(value),
 }
 
-/** As many as say something. @param {number} value */
+/** Formats a number with three significant digits, or without decimals from 100. @param {number} value */
 function digits(value) {
   return value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)
 }
