@@ -47,7 +47,10 @@ const lua = {
 
 const sourceOf = new Map(packages().flatMap(({ entries }) => entries.map(({ id, source }) => [id, source])))
 
-/** The packages meet each other's sources in tests, so that nothing stale is tested. The engine's own tests choose. */
+/**
+ * Resolves imports of the packages to their sources, so that tests do not use an outdated build. Tests of the core are excluded:
+ * they import the sources by path, or the build on purpose.
+ */
 const sources = {
   name: 'sources',
   enforce: 'pre' as const,
@@ -55,7 +58,7 @@ const sources = {
     /\/packages\/(?!core\/)[^/]+\/(src|test)\//.test(importer ?? '') ? sourceOf.get(id) : undefined,
 }
 
-/** The files of these packages share a process, which spares each of them from loading everything again. */
+/** The test files of these packages share a process, so that the modules are loaded once and not for each file. */
 const together = [
   'core',
   'records',
@@ -71,7 +74,7 @@ const together = [
   'nestjs',
 ]
 
-/** But not these: what they do to the fetch of their process stays done. */
+/** Test files that do not share a process, because they replace the global `fetch`. */
 const apart = ['packages/core/test/{http,undici}/**/*.test.ts']
 
 /** Tests that another runtime than Node.js does not pass. */
@@ -106,17 +109,17 @@ export default defineConfig({
       },
     ],
     ...(testNamePattern && { testNamePattern }),
-    // One more than there are cores: tests of browsers, processes and servers mostly wait.
+    // One worker more than there are cores, because tests of browsers, processes and servers mostly wait.
     maxWorkers: availableParallelism() + 1,
     setupFiles: ['./test/setup.ts'],
     silent: 'passed-only',
-    // A limit for what hangs, not a measure of speed: it must hold on a machine that is busy with other things.
+    // Ends tests that hang. It is not a limit for speed, because tests must pass on a machine that is busy with other processes.
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 60_000 } },
     server: {
       deps: {
-        // What was built is loaded by Node itself, as its users load it.
+        // Node.js loads the built packages itself, as it does for users.
         external: [/\/packages\/[^/]+\/dist\//],
         // On Bun the export `z` of zod is undefined unless Vite loads it.
         ...(process.versions.bun !== undefined && { inline: [/\/zod\//] }),

@@ -1,15 +1,15 @@
-// A command is started often and for little: what every start loads is bundled with all that it needs and made small,
-// so that it is a few files. What belongs to a runtime stays outside, so that a command and the modules it loads for its
-// user share one.
+// Bundles the command line programs. A command runs often and for a short time, and loading many files takes most of that
+// time, so the modules that every start loads become a few minified files with their dependencies. The packages of the runtime
+// are not bundled, so that a command and the modules that it loads for its user share one instance of them.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
 import { build } from 'esbuild'
 import { root } from './packages.mjs'
 
-/** Packages of others that are taken in. */
-const TAKEN = ['commander', 'yaml', 'zod']
+/** Third-party packages that are bundled. */
+const BUNDLED = ['commander', 'yaml', 'zod']
 
-/** What is taken in of our own: its source, by the name it is imported by. */
+/** Packages of this repository that are bundled: the source file of each import name. */
 const OWN = {
   '@holdfast/runtime/config': 'packages/runtime/src/config/index.ts',
   '@holdfast/config': 'packages/config/src/index.ts',
@@ -25,7 +25,7 @@ const slashed = (path) => path.replaceAll(sep, '/')
 /** Sources that are part of every start, or of commands that need no runtime. */
 const LIGHT =
   /packages\/(core|records|store|config|runtime)\/src\/|packages\/server\/src\/cli\/(context\/io|actions\/disable-zod-jit)\.ts$/
-const OTHERS = new RegExp(`/node_modules/(${TAKEN.join('|')})/`)
+const OTHERS = new RegExp(`/node_modules/(${BUNDLED.join('|')})/`)
 
 /** @type {import('esbuild').Plugin} */
 const within = {
@@ -47,9 +47,9 @@ const within = {
   },
 }
 
-/** Keeps the notices of what was taken in beside it. @param {string[]} inputs @param {string} file */
+/** Writes the licences of the bundled third-party packages to a file beside the bundle. @param {string[]} inputs @param {string} file */
 function writeNotices(inputs, file) {
-  const notices = TAKEN.flatMap((name) => {
+  const notices = BUNDLED.flatMap((name) => {
     const input = inputs.map(slashed).find((path) => path.includes(`node_modules/${name}/`))
     if (input === undefined) return []
     const dir = join(root, input.slice(0, input.lastIndexOf(`node_modules/${name}/`)), 'node_modules', name)

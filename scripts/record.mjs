@@ -32,8 +32,8 @@ const VIEWS = /** @type {const} */ ([
 
 const browser = await launch()
 mkdirSync(folder, { recursive: true })
-const house = await openTestServer({ past: true })
-const { hf } = house
+const testServer = await openTestServer({ past: true })
+const { hf } = testServer
 // Members that differ, an operator who did something, and one session with waits long enough to be seen.
 for (let n = 0; n < 60; n++)
   await hf
@@ -63,7 +63,7 @@ await hf.breakers.trip('service:postgres', { by: 'ops', reason: 'moving the data
 await sleep(200)
 await hf.breakers.reset('service:postgres', { by: 'ops', reason: 'moved' })
 await hf.deadLetters.replayBatch({ operation: 'notion_write', limit: 2, by: 'ann' })
-await house.call('fetch', 3)
+await testServer.call('fetch', 3)
 const [session] = (await hf.sessions.list({ operation: 'fetch' })).items
 const [letter] = (await hf.deadLetters.list({ operation: 'notion_write', status: 'pending' })).items
 const { token } = await createToken(hf, { name: 'ann', role: 'admin', by: 'ops' })
@@ -85,7 +85,7 @@ try {
     })
     const page = await context.newPage()
     for (const [name, path, text] of VIEWS) {
-      await page.goto(house.url + (itemPaths[name] ?? path))
+      await page.goto(testServer.url + (itemPaths[name] ?? path))
       await page.getByText(text).first().waitFor()
       await page.locator('.pulse.live').waitFor()
       if (name === 'overview')
@@ -100,5 +100,5 @@ try {
   console.log(`${VIEWS.length * 2} pictures in docs/screenshots`)
 } finally {
   await browser.close()
-  await house.close()
+  await testServer.close()
 }

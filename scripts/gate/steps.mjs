@@ -1,4 +1,4 @@
-// Runs commands, two at a time, each when those it waits for are done, and tells how each went.
+// Runs the steps of the gate, two at a time. A step starts when the steps before it have ended, and its result is reported.
 import { SupervisedProcess } from '../servers/supervise.mjs'
 
 /**

@@ -48,8 +48,8 @@ export function wrongImport(file, specifier) {
   if (specifier.startsWith('.')) {
     const target = join(dirname(path), specifier).split(sep).join('/')
     const [, other, otherPart] = target.match(/^packages\/([^/]+)\/([^/]+)\//) ?? []
-    // What runs and measures the packages may use what their tests use. Tests and the simulation, which tests the packages as
-    // well, may use internals of every package.
+    // Scripts and benchmarks may import the helpers of tests, but not sources, by their path. Tests, and the simulation, which is
+    // a test too, may import internals of every package.
     const tool = /^(scripts|bench)\//.test(path) && otherPart !== 'src'
     const isTest = part === 'test' || folder === 'simulation'
     if (other !== undefined && other !== folder && !tool && !isTest)

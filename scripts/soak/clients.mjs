@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { seeded } from '../../packages/runtime/test/crash/random.mjs'
 import { serveControl } from './control.mjs'
 import { ProblemCounter } from './problems.mjs'
+import { startAtRate } from './rate.mjs'
 
 const env = process.env
 const serverUrl = String(env['SOAK_SERVER_URL'])
@@ -16,7 +17,6 @@ const ledger = String(env['SOAK_LEDGER'])
 const random = seeded(Number(env['SOAK_SEED']))
 const rate = Number(env['SOAK_RATE'])
 
-const TICK_MS = 20
 const READERS = 8
 const MAX_RUNNING = 500
 const RESPONSE_TIMEOUT_MS = 30_000
@@ -263,16 +263,14 @@ async function recordCompletions() {
 }
 void recordCompletions()
 
-let due = 0
-let lastTick = performance.now()
-setInterval(() => {
-  const now = performance.now()
-  if (!isPaused) due += ((now - lastTick) * rate) / 1000
-  lastTick = now
-  for (; due >= 1; due--)
+startAtRate(
+  rate,
+  () => {
     if (running < MAX_RUNNING) void makeRequest()
     else counts.skipped++
-}, TICK_MS)
+  },
+  () => isPaused,
+)
 
 /** Repeats an action of an operator. @param {number} ms @param {() => Promise<unknown>} action */
 const repeat = (ms, action) =>

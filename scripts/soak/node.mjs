@@ -10,6 +10,7 @@ import { nodeConfig } from './configs.mjs'
 import { serveControl } from './control.mjs'
 import { saveOrder } from './orders.mjs'
 import { ProblemCounter } from './problems.mjs'
+import { startAtRate } from './rate.mjs'
 
 const env = process.env
 const name = String(env['SOAK_NAME'])
@@ -22,7 +23,6 @@ const settings = JSON.parse(String(env['SOAK_NODE']))
 const ports = settings.servicePorts
 const urls = ports.map((port) => `http://127.0.0.1:${port}`)
 
-const TICK_MS = 20
 const FLUSH_MS = 1000
 const RELOAD_MS = 45_000
 const REPLAY_MS = 20_000
@@ -161,16 +161,14 @@ async function makeCall() {
   }
 }
 
-let due = 0
-let lastTick = performance.now()
-setInterval(() => {
-  const now = performance.now()
-  if (!isPaused) due += ((now - lastTick) * rate) / 1000
-  lastTick = now
-  for (; due >= 1; due--)
+startAtRate(
+  rate,
+  () => {
     if (running < MAX_RUNNING) void makeCall()
     else counts.skipped++
-}, TICK_MS)
+  },
+  () => isPaused,
+)
 
 /** Repeats work while calls are made. @param {number} ms @param {() => Promise<unknown>} action */
 const repeat = (ms, action) =>
