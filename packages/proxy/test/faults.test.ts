@@ -3,10 +3,10 @@ import type { Clock } from 'holdfast'
 import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { proxyMember, proxyPool } from '../src/index.js'
-import { ask, askThroughTunnel, proxyFor, raw } from './kit/clients.js'
-import { startTarget } from './kit/target.js'
-import { turn, until } from './kit/until.js'
-import { closedPort, type Fault, startChain, startFaulty, startSocks } from './kit/upstreams.js'
+import { ask, askThroughTunnel, proxyFor, raw } from './helpers/clients.js'
+import { startTarget } from './helpers/target.js'
+import { turn, until } from './helpers/until.js'
+import { closedPort, type Fault, startChain, startFaulty, startSocks } from './helpers/upstreams.js'
 
 const FAULTS: readonly Fault[] = ['stall', 'reset', 'close', 'garbage', 'truncate', 'trickle']
 const REFUSALS = [403, 407, 429, 451, 502, 503].map((status) => ({ status }))

@@ -3,10 +3,10 @@ import { Pool } from 'holdfast'
 import { Agent, ProxyAgent } from 'undici'
 import { describe, expect, it } from 'vitest'
 import { createProxyFetch, proxyMember, proxyPool } from '../src/index.js'
-import { CERT, KEY } from './kit/certificate.js'
-import { curl, proxyFor } from './kit/clients.js'
-import { closeWithTest, startTarget } from './kit/target.js'
-import { closedPort, startChain, startFaulty, startSocks } from './kit/upstreams.js'
+import { CERT, KEY } from './helpers/certificate.js'
+import { curl, proxyFor } from './helpers/clients.js'
+import { closeWithTest, startTarget } from './helpers/target.js'
+import { closedPort, startChain, startFaulty, startSocks } from './helpers/upstreams.js'
 
 const retry = { maxAttempts: 4, backoffType: 'immediate' as const }
 

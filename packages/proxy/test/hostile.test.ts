@@ -1,10 +1,10 @@
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { proxyPool } from '../src/index.js'
-import { ask, proxyFor, raw } from './kit/clients.js'
-import { startTarget } from './kit/target.js'
-import { turn } from './kit/until.js'
-import { startChain } from './kit/upstreams.js'
+import { ask, proxyFor, raw } from './helpers/clients.js'
+import { startTarget } from './helpers/target.js'
+import { turn } from './helpers/until.js'
+import { startChain } from './helpers/upstreams.js'
 
 const settled = async (proxy: { status(): { connections: number } }): Promise<void> => {
   while (proxy.status().connections > 0) await turn()

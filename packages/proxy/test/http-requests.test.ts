@@ -1,9 +1,9 @@
 import { guard, HoldfastError } from 'holdfast'
 import { describe, expect, it } from 'vitest'
 import { type ProxyCall, proxyMember, proxyPool } from '../src/index.js'
-import { ask, basic, proxyFor, raw } from './kit/clients.js'
-import { startTarget } from './kit/target.js'
-import { closedPort, startChain, startFaulty, startSocks } from './kit/upstreams.js'
+import { ask, basic, proxyFor, raw } from './helpers/clients.js'
+import { startTarget } from './helpers/target.js'
+import { closedPort, startChain, startFaulty, startSocks } from './helpers/upstreams.js'
 
 const QUICK = { retry: { maxAttempts: 3, backoffType: 'immediate' as const } }
 const NAMED = { policies: { quick: QUICK, once: { retry: false as const } } }

@@ -2,10 +2,10 @@ import { fakeClock } from 'holdfast/testing'
 import { Server as ChainServer } from 'proxy-chain'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { proxyMember, proxyPool } from '../src/index.js'
-import { ask, askThroughTunnel, proxyFor } from './kit/clients.js'
-import { startTarget } from './kit/target.js'
-import { turn, until } from './kit/until.js'
-import { startChain, startFaulty } from './kit/upstreams.js'
+import { ask, askThroughTunnel, proxyFor } from './helpers/clients.js'
+import { startTarget } from './helpers/target.js'
+import { turn, until } from './helpers/until.js'
+import { startChain, startFaulty } from './helpers/upstreams.js'
 
 const retry = { maxAttempts: 6, backoffType: 'immediate' as const }
 

@@ -2,9 +2,9 @@ import { connect, createServer } from 'node:net'
 import { guard } from 'holdfast'
 import { describe, expect, it } from 'vitest'
 import { type ProxyGuard, proxyPool } from '../src/index.js'
-import { ask, proxyFor } from './kit/clients.js'
-import { closeWithTest, startTarget } from './kit/target.js'
-import { closedPort, startChain, startFaulty } from './kit/upstreams.js'
+import { ask, proxyFor } from './helpers/clients.js'
+import { closeWithTest, startTarget } from './helpers/target.js'
+import { closedPort, startChain, startFaulty } from './helpers/upstreams.js'
 
 const retry = { maxAttempts: 4, backoffType: 'immediate' as const }
 const policies = { quick: { retry } }

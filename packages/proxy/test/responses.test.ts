@@ -1,9 +1,9 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { createProxyFetch, proxyMember, proxyPool } from '../src/index.js'
-import { ask, proxyFor, raw } from './kit/clients.js'
-import { closeWithTest, startTarget } from './kit/target.js'
-import { startChain } from './kit/upstreams.js'
+import { ask, proxyFor, raw } from './helpers/clients.js'
+import { closeWithTest, startTarget } from './helpers/target.js'
+import { startChain } from './helpers/upstreams.js'
 
 /** A server that answers everything it is sent with the same bytes, over a connection that it keeps. */
 async function saying(bytes: string): Promise<{ url: string; asked: () => number }> {

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { ask, proxyFor, raw } from './kit/clients.js'
-import { startTarget } from './kit/target.js'
+import { ask, proxyFor, raw } from './helpers/clients.js'
+import { startTarget } from './helpers/target.js'
 
 /** One gigabyte of zeros is about one megabyte of gzip; this is a tenth of it. */
 const EXPANDED_BYTES = 100_000_000

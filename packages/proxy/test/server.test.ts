@@ -4,9 +4,9 @@ import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
 import { type ProxyOptions, startProxy } from '../src/index.js'
 import { PROXY_DEFAULTS, parseProxyOptions } from '../src/server/options.js'
-import { ask, proxyFor, raw } from './kit/clients.js'
-import { startTarget } from './kit/target.js'
-import { turn } from './kit/until.js'
+import { ask, proxyFor, raw } from './helpers/clients.js'
+import { startTarget } from './helpers/target.js'
+import { turn } from './helpers/until.js'
 
 describe('the options of a proxy', () => {
   it('have default values', () => {

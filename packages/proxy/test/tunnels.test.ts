@@ -5,11 +5,11 @@ import { fakeClock } from 'holdfast/testing'
 import { ProxyAgent, WebSocket } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { proxyMember, proxyPool } from '../src/index.js'
-import { CERT, KEY } from './kit/certificate.js'
-import { askThroughTunnel, basic, proxyFor, raw } from './kit/clients.js'
-import { closeWithTest, startTarget } from './kit/target.js'
-import { turn } from './kit/until.js'
-import { closedPort, startChain, startFaulty, startSocks } from './kit/upstreams.js'
+import { CERT, KEY } from './helpers/certificate.js'
+import { askThroughTunnel, basic, proxyFor, raw } from './helpers/clients.js'
+import { closeWithTest, startTarget } from './helpers/target.js'
+import { turn } from './helpers/until.js'
+import { closedPort, startChain, startFaulty, startSocks } from './helpers/upstreams.js'
 
 /** A server that says back what it hears, and `hello` first where it is asked to. */
 async function startEcho(greets = false): Promise<{ port: number; sockets: Socket[] }> {

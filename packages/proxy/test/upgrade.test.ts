@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { type ProxyServer, proxyPool } from '../src/index.js'
-import { proxyFor, raw } from './kit/clients.js'
-import { startTarget, type Target } from './kit/target.js'
-import { closedPort, startChain, startFaulty, startSocks } from './kit/upstreams.js'
+import { proxyFor, raw } from './helpers/clients.js'
+import { startTarget, type Target } from './helpers/target.js'
+import { closedPort, startChain, startFaulty, startSocks } from './helpers/upstreams.js'
 
 /** A target that changes to a protocol in which everything is said back. */
 async function startEcho(): Promise<Target & { upgraded: Record<string, unknown>[] }> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { UserDirectory } from '../src/server/users.js'
-import { basic } from './kit/clients.js'
+import { basic } from './helpers/clients.js'
 
 const users = new UserDirectory([
   { name: 'ann', password: 'one' },

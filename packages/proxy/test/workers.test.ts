@@ -6,12 +6,12 @@ import { ProxyConnectionError, proxyMember, proxyPool, startProxy } from '../src
 import { StatusFailure } from '../src/server/upstream-response.js'
 import { PrivateTargetError } from '../src/targets/target-policy.js'
 import { decodeError, encodeError } from '../src/workers/protocol.js'
-import { CERT, KEY } from './kit/certificate.js'
-import { ask, askThroughTunnel, basic, proxyFor, raw } from './kit/clients.js'
-import { closeWithTest, startTarget } from './kit/target.js'
-import { until } from './kit/until.js'
-import { closedPort, startChain, startFaulty, startSocks } from './kit/upstreams.js'
-import { workerIds } from './kit/worker-ids.js'
+import { CERT, KEY } from './helpers/certificate.js'
+import { ask, askThroughTunnel, basic, proxyFor, raw } from './helpers/clients.js'
+import { closeWithTest, startTarget } from './helpers/target.js'
+import { until } from './helpers/until.js'
+import { closedPort, startChain, startFaulty, startSocks } from './helpers/upstreams.js'
+import { workerIds } from './helpers/worker-ids.js'
 
 describe('a proxy with workers', () => {
   it('serves and counts requests, tunnels and WebSockets through every kind of member', async () => {

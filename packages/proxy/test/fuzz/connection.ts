@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { splitByHash } from '../../../../test/fuzz/random.js'
-import { turn } from '../kit/until.js'
+import { turn } from '../helpers/until.js'
 import type { StrictRequest } from './strict-http.js'
 
 /** Sends bytes in pieces, closes the sending side, and resolves with all bytes that came back when the connection is closed. */

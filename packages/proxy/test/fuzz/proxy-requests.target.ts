@@ -1,7 +1,7 @@
 import { guard } from 'holdfast'
 import type { FuzzTarget } from '../../../../test/fuzz/target.js'
 import { startProxy } from '../../src/index.js'
-import { turn } from '../kit/until.js'
+import { turn } from '../helpers/until.js'
 import { CountingTarget, exchange, statusesIn } from './connection.js'
 import { FIRST_ID, fillMarks, REQUEST_DICTIONARY, requestStreams } from './http-requests.js'
 import { parseStrictly } from './strict-http.js'

@@ -5,7 +5,7 @@ import type { FuzzTarget } from '../../../../test/fuzz/target.js'
 import { openTunnel } from '../../src/connect/tunnel.js'
 import { ProxyUpstream } from '../../src/connect/upstream.js'
 import { ProxyConnectionError } from '../../src/errors.js'
-import { turn } from '../kit/until.js'
+import { turn } from '../helpers/until.js'
 
 const LANES = 8
 const PASSWORD = 'hunter2-of-the-proxy'

@@ -4,7 +4,7 @@ import { guard } from 'holdfast'
 import { splitByHash } from '../../../../test/fuzz/random.js'
 import type { FuzzTarget } from '../../../../test/fuzz/target.js'
 import { startProxy } from '../../src/index.js'
-import { turn } from '../kit/until.js'
+import { turn } from '../helpers/until.js'
 
 const LANES = 8
 

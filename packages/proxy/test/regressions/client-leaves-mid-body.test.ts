@@ -2,10 +2,10 @@ import { connect } from 'node:net'
 import { guard, isHoldfastError } from 'holdfast'
 import { describe, expect, it } from 'vitest'
 import { proxyPool } from '../../src/index.js'
-import { proxyFor } from '../kit/clients.js'
-import { startTarget } from '../kit/target.js'
-import { turn } from '../kit/until.js'
-import { startChain } from '../kit/upstreams.js'
+import { proxyFor } from '../helpers/clients.js'
+import { startTarget } from '../helpers/target.js'
+import { turn } from '../helpers/until.js'
+import { startChain } from '../helpers/upstreams.js'
 
 describe('a client that disconnects in the middle of its body', () => {
   it.each([

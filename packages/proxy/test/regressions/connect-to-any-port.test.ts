@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { proxyFor, raw } from '../kit/clients.js'
-import { startTarget } from '../kit/target.js'
+import { proxyFor, raw } from '../helpers/clients.js'
+import { startTarget } from '../helpers/target.js'
 
 describe('connectPorts', () => {
   it('limits CONNECT to the listed ports', async () => {

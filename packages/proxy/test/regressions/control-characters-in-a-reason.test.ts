@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer } from 'node:net'
 import { expect, it } from 'vitest'
-import { proxyFor, raw } from '../kit/clients.js'
-import { closeWithTest } from '../kit/target.js'
+import { proxyFor, raw } from '../helpers/clients.js'
+import { closeWithTest } from '../helpers/target.js'
 
 // The error of the first head was thrown again by the head of the error response, which ended the process.
 const CHARACTERS = ['\x00', '\x01', '\x0b', '\x1b', '\x7f']

@@ -1,10 +1,10 @@
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { type ProxyServer, proxyPool } from '../../src/index.js'
-import { basic, curl, proxyFor } from '../kit/clients.js'
-import { closeWithTest, startTarget } from '../kit/target.js'
-import { turn } from '../kit/until.js'
-import { startChain, startSocks } from '../kit/upstreams.js'
+import { basic, curl, proxyFor } from '../helpers/clients.js'
+import { closeWithTest, startTarget } from '../helpers/target.js'
+import { turn } from '../helpers/until.js'
+import { startChain, startSocks } from '../helpers/upstreams.js'
 
 const hasCurl = await curl('--version').then(
   (text) => text.includes('HTTP2'),

@@ -4,9 +4,9 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { startProxy } from '../../src/index.js'
 import { parseProxyOptions } from '../../src/server/options.js'
 import { startWorkers } from '../../src/workers/primary.js'
-import { turn, until } from '../kit/until.js'
-import { closedPort } from '../kit/upstreams.js'
-import { workerIds } from '../kit/worker-ids.js'
+import { turn, until } from '../helpers/until.js'
+import { closedPort } from '../helpers/upstreams.js'
+import { workerIds } from '../helpers/worker-ids.js'
 
 /** The program that child processes are started with, as long as the test runs. Counts how often it is read. */
 function replaceNode(): { path: string; starts: number } {

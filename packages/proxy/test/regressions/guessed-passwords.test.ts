@@ -1,7 +1,7 @@
 import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
-import { ask, basic, proxyFor, raw } from '../kit/clients.js'
-import { startTarget } from '../kit/target.js'
+import { ask, basic, proxyFor, raw } from '../helpers/clients.js'
+import { startTarget } from '../helpers/target.js'
 
 const users = [
   { name: 'ann', password: 'right' },

@@ -2,9 +2,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { proxyPool } from '../../src/index.js'
-import { proxyFor, raw } from '../kit/clients.js'
-import { closeWithTest, startTarget } from '../kit/target.js'
-import { startSocks } from '../kit/upstreams.js'
+import { proxyFor, raw } from '../helpers/clients.js'
+import { closeWithTest, startTarget } from '../helpers/target.js'
+import { startSocks } from '../helpers/upstreams.js'
 
 /** A response head of about so many bytes. */
 const headersOf = (bytes: number): Record<string, string> =>

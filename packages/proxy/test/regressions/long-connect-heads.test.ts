@@ -3,8 +3,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { openTunnel } from '../../src/connect/tunnel.js'
 import { ProxyUpstream } from '../../src/connect/upstream.js'
 import { ProxyConnectionError } from '../../src/index.js'
-import { closeWithTest } from '../kit/target.js'
-import { turn } from '../kit/until.js'
+import { closeWithTest } from '../helpers/target.js'
+import { turn } from '../helpers/until.js'
 
 /** A head that opens a tunnel, of exactly so many bytes with its empty line. */
 function headOf(bytes: number): string {

@@ -2,10 +2,10 @@ import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { proxyPool } from '../../src/index.js'
 import { encodeUrl } from '../../src/server/raw-url.js'
-import { ask, proxyFor, raw } from '../kit/clients.js'
-import { startTarget } from '../kit/target.js'
-import { turn } from '../kit/until.js'
-import { startChain, startSocks } from '../kit/upstreams.js'
+import { ask, proxyFor, raw } from '../helpers/clients.js'
+import { startTarget } from '../helpers/target.js'
+import { turn } from '../helpers/until.js'
+import { startChain, startSocks } from '../helpers/upstreams.js'
 
 describe('a path with bytes outside ASCII', () => {
   it('is sent to the target percent-encoded, byte by byte', async () => {

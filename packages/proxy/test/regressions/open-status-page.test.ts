@@ -1,6 +1,6 @@
 import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
-import { basic, proxyFor, raw } from '../kit/clients.js'
+import { basic, proxyFor, raw } from '../helpers/clients.js'
 
 const users = [
   { name: 'ann', password: 'right' },

@@ -2,9 +2,9 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
-import { ask, proxyFor, raw } from '../kit/clients.js'
-import { startTarget } from '../kit/target.js'
-import { turn } from '../kit/until.js'
+import { ask, proxyFor, raw } from '../helpers/clients.js'
+import { startTarget } from '../helpers/target.js'
+import { turn } from '../helpers/until.js'
 
 it('handles a limited number of pipelined requests at a time, and answers all in order', async () => {
   const held: ServerResponse[] = []

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { ask, proxyFor, raw } from '../kit/clients.js'
-import { startTarget } from '../kit/target.js'
-import { turn } from '../kit/until.js'
+import { ask, proxyFor, raw } from '../helpers/clients.js'
+import { startTarget } from '../helpers/target.js'
+import { turn } from '../helpers/until.js'
 
 const WEB_SOCKET =
   'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n'

@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { systemClock } from 'holdfast/internal'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { LINGER_MS } from '../../src/server/linger.js'
-import { proxyFor } from '../kit/clients.js'
+import { proxyFor } from '../helpers/clients.js'
 
 const BODY = 'x'.repeat(8_000_000)
 

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { openTunnel } from '../../src/connect/tunnel.js'
 import { ProxyUpstream } from '../../src/connect/upstream.js'
 import { ProxyConnectionError } from '../../src/index.js'
-import { closeWithTest } from '../kit/target.js'
+import { closeWithTest } from '../helpers/target.js'
 
 /** A SOCKS5 proxy without a password, whose reply to the request is given. */
 async function startSocksReplying(reply: string): Promise<ProxyUpstream> {

@@ -2,9 +2,9 @@ import type { AddressInfo } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { describe, expect, it } from 'vitest'
 import { proxyMember, proxyPool } from '../../src/index.js'
-import { CERT, KEY } from '../kit/certificate.js'
-import { ask, proxyFor } from '../kit/clients.js'
-import { closeWithTest } from '../kit/target.js'
+import { CERT, KEY } from '../helpers/certificate.js'
+import { ask, proxyFor } from '../helpers/clients.js'
+import { closeWithTest } from '../helpers/target.js'
 
 describe('members of a proxy with workers', () => {
   it('with one address and different TLS options do not share a connection', async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { proxyPool, TargetPolicy } from '../../src/index.js'
-import { ask, proxyFor, raw } from '../kit/clients.js'
-import { startTarget } from '../kit/target.js'
-import { startChain } from '../kit/upstreams.js'
+import { ask, proxyFor, raw } from '../helpers/clients.js'
+import { startTarget } from '../helpers/target.js'
+import { startChain } from '../helpers/upstreams.js'
 
 /** Resolves `inside.example` to a private address and `outside.example` to a public one, but no name with a final dot. */
 const resolve = async (name: string): Promise<{ address: string; family: number }[]> => {
