@@ -232,7 +232,7 @@ overrides: { "Graph/Retry/delay": 5 }`
   ])
 })
 
-test('what a change through the API hides is told as the file writes it', () => {
+test('a value that a change through the API hides is reported as it is written in the file', () => {
   const body = 'policies: { a: { base_delay: 1.1 } }'
   expect(explain(resolved(body, { policies: { a: { base_delay: 2 } } }), 'a').notes).toEqual([
     'policies.a.base_delay: the 1.1 of the config (hf.yaml:2:30) is hidden by 2, a change through the API',

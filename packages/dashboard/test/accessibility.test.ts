@@ -51,19 +51,19 @@ async function violationsIn(page: Page, text: string): Promise<string[]> {
 }
 
 inBrowser('the accessibility of the dashboard', () => {
-  let house: TestServer
+  let testServer: TestServer
   beforeAll(async () => {
-    house = await openTestServer({ past: true })
+    testServer = await openTestServer({ past: true })
   })
-  afterAll(() => house.close())
+  afterAll(() => testServer.close())
 
   it.each(VIEWS)('has no serious violations on %s in both themes', async (path, text) => {
-    const { page } = await openTab(path, { house })
+    const { page } = await openTab(path, { testServer })
     expect(await violationsIn(page, text)).toEqual([])
   })
 
   it('has no serious violations in details, forms and dialogs', async () => {
-    const { page } = await openTab('/dead-letters', { house })
+    const { page } = await openTab('/dead-letters', { testServer })
     await page.getByRole('link', { name: 'page-1' }).click()
     expect(await violationsIn(page, 'Idempotency key')).toEqual([])
     await page.locator('dd a').last().click()
@@ -82,10 +82,10 @@ inBrowser('the accessibility of the dashboard', () => {
   })
 
   it.each([375, 768])('fits all pages into a screen of %i pixels', async (width) => {
-    const { page } = await openTab('/', { house })
+    const { page } = await openTab('/', { testServer })
     await page.setViewportSize({ width, height: 812 })
     for (const [path, text] of VIEWS) {
-      await page.goto(house.url + path)
+      await page.goto(testServer.url + path)
       await page.getByText(text).first().waitFor({ state: 'attached' })
       expect([path, await page.evaluate(() => document.documentElement.scrollWidth)]).toEqual([path, width])
     }
@@ -95,9 +95,9 @@ inBrowser('the accessibility of the dashboard', () => {
     ['narrow', 375, 812],
     ['short', 1280, 240],
   ])('shows the current page in the menu of a %s screen', async (_, width, height) => {
-    const { page } = await openTab('/', { house, context: { viewport: { width, height } } })
+    const { page } = await openTab('/', { testServer, context: { viewport: { width, height } } })
     for (const path of ['/settings', '/breakers']) {
-      await page.goto(house.url + path)
+      await page.goto(testServer.url + path)
       const current = page.locator('nav [aria-current]')
       await expect
         .poll(() =>
@@ -111,7 +111,7 @@ inBrowser('the accessibility of the dashboard', () => {
   })
 
   it('supports the keyboard for menu, buttons and dialogs', async () => {
-    const { page } = await openTab('/breakers?q=gemini', { house })
+    const { page } = await openTab('/breakers?q=gemini', { testServer })
     await page.getByRole('button', { name: 'Reset service:gemini' }).waitFor()
     await page.keyboard.press('Tab')
     const focused = () => page.evaluate(() => document.activeElement?.textContent)
@@ -133,7 +133,7 @@ inBrowser('the accessibility of the dashboard', () => {
 
   it('renders in a browser whose language Intl rejects', async () => {
     const { page, complaints } = await openTab('/', {
-      house,
+      testServer,
       before: (opened) =>
         opened.addInitScript(() =>
           Object.defineProperty(navigator, 'language', { value: 'en-US@posix', configurable: true }),

@@ -26,17 +26,17 @@ afterAll(async () => {
 export const inBrowser = describe
 
 export interface Tab {
-  readonly house: TestServer
+  readonly testServer: TestServer
   readonly page: Page
   /** What the page complained of: errors of scripts, answers that failed, what its policy refused, other places it asked. */
   readonly complaints: string[]
-  /** Another tab on the same house, which shares nothing with this one. */
+  /** Opens another tab on the same server that shares no cookies and no storage with this one. */
   another(path: string, options?: BrowserContextOptions): Promise<Page>
 }
 
 interface TabOptions extends NonNullable<Parameters<typeof openTestServer>[0]> {
-  /** A house that is there already. */
-  house?: TestServer
+  /** A server that is already running. */
+  testServer?: TestServer
   context?: BrowserContextOptions
   /** Called before the page is loaded. */
   before?: (page: Page) => Promise<unknown>
@@ -56,10 +56,10 @@ function listen(page: Page, origin: string, complaints: string[]): void {
 /** Most tests take a page of this one: to start another for each takes longer than the test. Houses have places of their own. */
 let usual: Promise<BrowserContext> | undefined
 
-/** A house, and a tab that looks at it. */
+/** Starts a server and opens a tab with its dashboard. */
 export async function openTab(path: string, options: TabOptions = {}): Promise<Tab> {
-  const house = options.house ?? (await openTestServer(options))
-  if (options.house === undefined) opened.push(() => house.close())
+  const testServer = options.testServer ?? (await openTestServer(options))
+  if (options.testServer === undefined) opened.push(() => testServer.close())
   const complaints: string[] = []
   const open = async (to: string, given?: BrowserContextOptions): Promise<Page> => {
     const settings = { locale: 'en-GB', viewport: { width: 1280, height: 900 } }
@@ -69,13 +69,13 @@ export async function openTab(path: string, options: TabOptions = {}): Promise<T
     const page = await context.newPage()
     opened.push(() => (given === undefined ? page.close() : context.close()))
     page.setDefaultTimeout(30_000)
-    listen(page, house.url, complaints)
+    listen(page, testServer.url, complaints)
     await options.before?.(page)
-    await page.goto(house.url + to)
+    await page.goto(testServer.url + to)
     return page
   }
   const page = await open(path, options.context)
-  return { house, page, complaints, another: (to, given = {}) => open(to, given) }
+  return { testServer, page, complaints, another: (to, given = {}) => open(to, given) }
 }
 
 /** Confirms the question that is asked, with a reason. */

@@ -1,4 +1,4 @@
-// A house with something in every room: a real runtime, a real server, and calls that fail as calls do.
+// A real runtime and a real server with records for every page of the dashboard, and calls that fail.
 import { fileURLToPath } from 'node:url'
 import { Holdfast } from '@holdfast/runtime'
 import { createToken, serve } from '@holdfast/server'
@@ -128,7 +128,7 @@ export async function openTestServer(options = {}) {
     for (let n = 0; n < 3; n++) await call('gemini', 9)
     await hf.breakers.trip('pool:proxies:syd-8', { by: 'ops', reason: 'the provider asked for it' })
   }
-  /** A call that waits for its next attempt until the house is closed. */
+  /** A call that waits for its next attempt until the server is closed. */
   const waiting = options.quiet === true ? undefined : call('patient', 9)
 
   const tokens = { viewer: '', operator: '', admin: '' }

@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, it } from 'vitest'
 import { Retry } from '../../src/decorators/index.js'
 import { createFetch } from '../../src/http/index.js'
-import { CircuitBreaker, type Clock, guard, type Member, Pool } from '../../src/index.js'
-import { fakeClock } from '../../src/testing/index.js'
+import { CircuitBreaker, guard, type Member, Pool } from '../../src/index.js'
+import { tickingClock } from '../ticking-clock.js'
 
 const caller = new AsyncLocalStorage<string>()
 const never = () => new Promise<never>(() => {})
@@ -13,20 +13,6 @@ const down = new Error('down')
 function sightings() {
   const seen: (string | undefined)[] = []
   return { seen, see: () => void seen.push(caller.getStore()) }
-}
-
-/** A clock whose timers fire in the async context of `tick`, and that records in which context they were set. */
-function tickingClock() {
-  const clock = fakeClock()
-  const setIn: (string | undefined)[] = []
-  const ticking: Clock = {
-    ...clock,
-    setTimer: (fn, ms) => {
-      setIn.push(caller.getStore())
-      return clock.setTimer(fn, ms)
-    },
-  }
-  return { clock: ticking, setIn, tick: (ms: number) => caller.run('timer', () => clock.advance(ms)) }
 }
 
 describe('the async context of a call', () => {
@@ -66,7 +52,7 @@ describe('the async context of a call', () => {
 
   it('is kept by an attempt after an attempt timeout, whose timer calls share', async () => {
     const { seen, see } = sightings()
-    const { clock, tick } = tickingClock()
+    const { clock, tick } = tickingClock(caller)
     const api = guard({
       clock,
       timeout: { attempt: 100 },
@@ -95,7 +81,7 @@ describe('the async context of a call', () => {
 
   it('is kept over delays between attempts, regardless of what fires the timer', async () => {
     const { seen, see } = sightings()
-    const { clock, tick } = tickingClock()
+    const { clock, tick } = tickingClock(caller)
     const api = guard({
       clock,
       timeout: { attempt: 1000, total: 10_000 },
@@ -124,7 +110,7 @@ describe('the async context of a call', () => {
 
   it('is kept by the second call of a hedge', async () => {
     const { seen, see } = sightings()
-    const { clock, tick } = tickingClock()
+    const { clock, tick } = tickingClock(caller)
     const api = guard({ clock, hedge: { delay: 20 }, retry: false })
     let calls = 0
     const fn = () => {
@@ -139,7 +125,7 @@ describe('the async context of a call', () => {
 
   it('is kept by the functions of a pool, on a failover after a timeout too', async () => {
     const { seen, see } = sightings()
-    const { clock, tick } = tickingClock()
+    const { clock, tick } = tickingClock(caller)
     const choose = (members: readonly Member[]) => {
       see()
       return members[0]
@@ -176,7 +162,7 @@ describe('the async context of a call', () => {
 
   it('is kept by a fallback after the total timeout', async () => {
     const { seen, see } = sightings()
-    const { clock, tick } = tickingClock()
+    const { clock, tick } = tickingClock(caller)
     const api = guard({ clock, timeout: { total: 100 }, fallback: see })
     const calls = ['a', 'b'].map((name) => caller.run(name, () => api.run(never)))
     await tick(100)
@@ -186,7 +172,7 @@ describe('the async context of a call', () => {
 
   it('is kept by a fallback after a total timeout that falls into a later attempt', async () => {
     const { seen, see } = sightings()
-    const { clock, tick } = tickingClock()
+    const { clock, tick } = tickingClock(caller)
     const api = guard({
       clock,
       timeout: { total: 100 },
@@ -205,7 +191,7 @@ describe('the async context of a call', () => {
 
   it('is kept by the key function of breakers, retryIf, classify, backoff and matchers', async () => {
     const { seen, see } = sightings()
-    const { clock, tick } = tickingClock()
+    const { clock, tick } = tickingClock(caller)
     const api = guard({
       clock,
       timeout: { attempt: 10 },
@@ -255,7 +241,7 @@ describe('the async context of a call', () => {
 
   it('is the context in which listeners of a guard and of a breaker are called', async () => {
     const heard: string[] = []
-    const { clock, tick } = tickingClock()
+    const { clock, tick } = tickingClock(caller)
     const breaker = new CircuitBreaker({ failureThreshold: 3, clock })
     const api = guard({
       clock,
@@ -330,7 +316,7 @@ describe('the async context of a call', () => {
 
   it('is kept by a fetch, its inner fetch and the bodies of its attempts', async () => {
     const { seen, see } = sightings()
-    const { clock, tick } = tickingClock()
+    const { clock, tick } = tickingClock(caller)
     const attempts = new Map<string | undefined, number>()
     const inner = async (request: RequestInfo | URL, init?: RequestInit) => {
       see()
@@ -360,7 +346,7 @@ describe('the async context of a call', () => {
 
 describe('work that outlives a call', () => {
   it('has no async context: the timer that deadlines share is set outside that of the first caller', async () => {
-    const { clock, setIn, tick } = tickingClock()
+    const { clock, setIn, tick } = tickingClock(caller)
     const api = guard({ clock, timeout: { attempt: 100, total: 1000 }, retry: false })
     const call = caller.run('a', () => api.run(never).catch(() => {}))
     await tick(100)

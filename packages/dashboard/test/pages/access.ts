@@ -5,33 +5,33 @@ import { confirm, inBrowser, openTab, signIn } from '../tab.js'
 
 inBrowser('access to the dashboard', () => {
   it('signs in with one request for each attempt, and keeps the token in no storage of the page', async () => {
-    const { page, house, another } = await openTab('/breakers', { tokens: true })
+    const { page, testServer, another } = await openTab('/breakers', { tokens: true })
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     const attempts: string[] = []
     page.on('request', (request) => attempts.push(`${request.method()} ${new URL(request.url()).pathname}`))
     await signIn(page, 'hft_wrong')
     await page.getByText('Invalid or revoked token.').waitFor()
     expect(attempts).toEqual(['POST /api/v1/access/session'])
-    await signIn(page, house.tokens.viewer)
+    await signIn(page, testServer.tokens.viewer)
     await page.getByRole('heading', { name: 'Breakers' }).waitFor()
     expect(attempts.filter((one) => one.startsWith('POST'))).toHaveLength(2)
     await page.locator('.pulse.live').waitFor()
     await page.reload()
     await page.getByText('service:gemini').waitFor()
     const [cookie] = (await page.context().cookies()).filter(({ name }) =>
-      name.endsWith(new URL(house.url).port),
+      name.endsWith(new URL(testServer.url).port),
     )
     expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', expires: -1 })
     expect(
       await page.evaluate(() => document.cookie + JSON.stringify([sessionStorage, localStorage])),
     ).not.toMatch(/hft_|holdfast_\d/)
-    expect(page.url()).not.toContain(house.tokens.viewer)
+    expect(page.url()).not.toContain(testServer.tokens.viewer)
     const otherBrowser = await another('/')
     await otherBrowser.getByRole('heading', { name: 'Sign in' }).waitFor()
   })
 
   it('shows the form with the seconds to wait after too many wrong tokens', async () => {
-    const { page, house } = await openTab('/', { tokens: true, quiet: true })
+    const { page, testServer } = await openTab('/', { tokens: true, quiet: true })
     for (let attempt = 1; attempt <= 11; attempt++) {
       const answered = page.waitForResponse(/access\/session/)
       await signIn(page, `hft_wrong${attempt}`)
@@ -44,18 +44,18 @@ inBrowser('access to the dashboard', () => {
     await expect.poll(() => wait.textContent()).not.toBe(first)
     expect(await page.getByRole('button', { name: 'Sign in' }).isDisabled()).toBe(true)
     expect(await page.getByLabel('Token').inputValue()).toBe('hft_wrong11')
-    expect(house.tokens.viewer).not.toBe('')
+    expect(testServer.tokens.viewer).not.toBe('')
   })
 
   it('stays signed in on the device, in new tabs too, until the user signs out', async () => {
-    const { page, house } = await openTab('/', { tokens: true, quiet: true, context: {} })
+    const { page, testServer } = await openTab('/', { tokens: true, quiet: true, context: {} })
     await page.getByLabel('Keep me signed in on this device').check()
-    await signIn(page, house.tokens.admin)
+    await signIn(page, testServer.tokens.admin)
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     const [cookie] = await page.context().cookies()
     expect((cookie?.expires ?? 0) * 1000).toBeGreaterThan(systemClock.wall() + 29 * 86_400_000)
     const second = await page.context().newPage()
-    await second.goto(`${house.url}/breakers?q=postgres`)
+    await second.goto(`${testServer.url}/breakers?q=postgres`)
     // A change with the cookie, which needs the CSRF token.
     await second.getByRole('button', { name: 'Trip service:postgres' }).click()
     await confirm(second, 'Trip')
@@ -68,26 +68,30 @@ inBrowser('access to the dashboard', () => {
   })
 
   it('makes a change after a sign-in in another tab', async () => {
-    const { page, house } = await openTab('/breakers?q=postgres', { tokens: true, quiet: true, context: {} })
-    await signIn(page, house.tokens.admin)
+    const { page, testServer } = await openTab('/breakers?q=postgres', {
+      tokens: true,
+      quiet: true,
+      context: {},
+    })
+    await signIn(page, testServer.tokens.admin)
     await page.getByRole('button', { name: 'Trip service:postgres' }).waitFor()
     // The cookie of another sign-in has another CSRF token.
-    const response = await page.context().request.post(`${house.url}/api/v1/access/session`, {
-      headers: { authorization: `Bearer ${house.tokens.operator}` },
+    const response = await page.context().request.post(`${testServer.url}/api/v1/access/session`, {
+      headers: { authorization: `Bearer ${testServer.tokens.operator}` },
     })
     expect(response.status()).toBe(201)
     await page.getByRole('button', { name: 'Trip service:postgres' }).click()
     await confirm(page, 'Trip')
     await page.locator('.breaker.open', { hasText: 'service:postgres' }).waitFor()
-    const { items } = await house.hf.audit.list({ action: 'breaker.trip' })
+    const { items } = await testServer.hf.audit.list({ action: 'breaker.trip' })
     expect(items.map(({ actor }) => actor)).toEqual(['the-operator'])
   })
 
   it('shows each role only the actions that it is allowed', async () => {
-    const { house, another } = await openTab('/', { tokens: true })
+    const { testServer, another } = await openTab('/', { tokens: true })
     const as = async (role: 'viewer' | 'operator' | 'admin') => {
       const page = await another('/breakers')
-      await signIn(page, house.tokens[role])
+      await signIn(page, testServer.tokens[role])
       await page.locator('.role', { hasText: role }).waitFor()
       await page.getByText('service:gemini').waitFor()
       const resets = await page.getByRole('button', { name: /^Reset / }).count()
@@ -116,10 +120,10 @@ inBrowser('access to the dashboard', () => {
   })
 
   it('shows the form after the token was revoked', async () => {
-    const { page, house } = await openTab('/audit', { tokens: true })
-    await signIn(page, house.tokens.viewer)
+    const { page, testServer } = await openTab('/audit', { tokens: true })
+    await signIn(page, testServer.tokens.viewer)
     await page.getByRole('heading', { name: 'Audit' }).waitFor()
-    await revokeToken(house.hf, 'the-viewer')
+    await revokeToken(testServer.hf, 'the-viewer')
     // The event stream can report the revocation before the click, and then the link is gone.
     const asked = page.getByText('You were signed out').waitFor()
     const clicked = page.getByRole('link', { name: 'Errors' }).click()
@@ -131,8 +135,8 @@ inBrowser('access to the dashboard', () => {
 
 inBrowser('the tokens page', () => {
   it('creates a token whose secret is shown once, and revokes it', async () => {
-    const { page, house } = await openTab('/tokens', { tokens: true, quiet: true, context: {} })
-    await signIn(page, house.tokens.admin)
+    const { page, testServer } = await openTab('/tokens', { tokens: true, quiet: true, context: {} })
+    await signIn(page, testServer.tokens.admin)
     await page.getByRole('row', { name: /the-viewer/ }).waitFor()
     await page.getByLabel('Name').fill('grafana')
     await page.getByLabel('Role').selectOption('operator')
@@ -145,7 +149,8 @@ inBrowser('the tokens page', () => {
     await page.getByRole('button', { name: 'Copy token' }).click()
     await page.getByRole('button', { name: 'Copied' }).waitFor()
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(token)
-    const ask = () => fetch(`${house.url}/api/v1/access`, { headers: { authorization: `Bearer ${token}` } })
+    const ask = () =>
+      fetch(`${testServer.url}/api/v1/access`, { headers: { authorization: `Bearer ${token}` } })
     expect(await (await ask()).json()).toMatchObject({ name: 'grafana', role: 'operator' })
     await page.reload()
     await page.getByRole('row', { name: /grafana/ }).waitFor()
@@ -154,7 +159,7 @@ inBrowser('the tokens page', () => {
     await confirm(page, 'Revoke', 'it leaked')
     await page.getByRole('row', { name: /grafana/ }).waitFor({ state: 'detached' })
     expect((await ask()).status).toBe(401)
-    const { items } = await house.hf.audit.list({ target: 'grafana' })
+    const { items } = await testServer.hf.audit.list({ target: 'grafana' })
     expect(items.map(({ action, actor, reason }) => [action, actor, reason])).toEqual([
       ['token.revoke', 'the-admin', 'it leaked'],
       ['token.create', 'the-admin', 'a wall display'],
@@ -174,8 +179,8 @@ inBrowser('the tokens page', () => {
   })
 
   it('is not in the menu of other roles', async () => {
-    const { page, house } = await openTab('/tokens', { tokens: true, quiet: true, context: {} })
-    await signIn(page, house.tokens.operator)
+    const { page, testServer } = await openTab('/tokens', { tokens: true, quiet: true, context: {} })
+    await signIn(page, testServer.tokens.operator)
     await page.getByText('Only callers with the role admin can see tokens.').waitFor()
     expect(await page.getByRole('link', { name: 'Tokens' }).count()).toBe(0)
   })

@@ -20,14 +20,16 @@ inBrowser('the page of a breaker', () => {
   })
 
   it('shows only the errors of a member on the page of its breaker', async () => {
-    const { page, house } = await openTab('/breakers', { quiet: true })
-    for (let calls = 0; calls < 6; calls++) await house.call('scrape', 9, { pool: 'proxies' })
-    const opened = (await house.hf.breakers.list({ pool: 'proxies' })).find(({ state }) => state !== 'closed')
+    const { page, testServer } = await openTab('/breakers', { quiet: true })
+    for (let calls = 0; calls < 6; calls++) await testServer.call('scrape', 9, { pool: 'proxies' })
+    const opened = (await testServer.hf.breakers.list({ pool: 'proxies' })).find(
+      ({ state }) => state !== 'closed',
+    )
     const id = opened?.id ?? 'pool:proxies:ams-1'
-    await house.hf.breakers.trip(id, { by: 'ops' })
-    await page.goto(`${house.url}/breakers?id=${encodeURIComponent(id)}`)
+    await testServer.hf.breakers.trip(id, { by: 'ops' })
+    await page.goto(`${testServer.url}/breakers?id=${encodeURIComponent(id)}`)
     await page.getByText('Operations that use the pool of this member').waitFor()
-    const { items } = await house.hf.sessions.list({ operation: 'scrape' })
+    const { items } = await testServer.hf.sessions.list({ operation: 'scrape' })
     const member = id.slice('pool:proxies:'.length)
     const failed = items
       .flatMap(({ attempts }) => attempts)
@@ -37,13 +39,13 @@ inBrowser('the page of a breaker', () => {
   })
 
   it('trips it for a duration or until it is reset, and shows who did', async () => {
-    const { page, house } = await openTab('/breakers?id=service%3Apostgres')
+    const { page, testServer } = await openTab('/breakers?id=service%3Apostgres')
     await page.getByRole('button', { name: 'Trip', exact: true }).click()
     await page.getByLabel('Keep open').selectOption('for 15 min')
     await confirm(page, 'Trip', 'moving the database')
     await page.getByText('It stays open for 15 min.').waitFor()
     await page.getByText(/tripped it .*moving the database/).waitFor()
-    expect(await house.hf.breakers.get('service:postgres')).toMatchObject({ tripDuration: 900_000 })
+    expect(await testServer.hf.breakers.get('service:postgres')).toMatchObject({ tripDuration: 900_000 })
     await page.getByRole('button', { name: 'Trip', exact: true }).click()
     await page.getByLabel('Keep open').selectOption('until it is reset')
     await confirm(page, 'Trip')

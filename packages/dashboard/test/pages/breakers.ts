@@ -24,7 +24,7 @@ inBrowser('the breakers page', () => {
   })
 
   it('trips and resets a breaker with a reason in the audit trail', async () => {
-    const { page, house } = await openTab('/breakers?q=postgres')
+    const { page, testServer } = await openTab('/breakers?q=postgres')
     const row = page.locator('.breaker', { hasText: 'service:postgres' })
     await page.getByRole('button', { name: 'Trip service:postgres' }).click()
     await confirm(page, 'Trip', 'moving the database')
@@ -33,7 +33,7 @@ inBrowser('the breakers page', () => {
     await page.getByRole('button', { name: 'Reset service:postgres' }).click()
     await confirm(page, 'Reset')
     await row.locator('.state', { hasText: 'closed' }).waitFor()
-    const { items } = await house.hf.audit.list({ target: 'service:postgres' })
+    const { items } = await testServer.hf.audit.list({ target: 'service:postgres' })
     expect(items.map(({ action, reason }) => [action, reason])).toEqual([
       ['breaker.reset', undefined],
       ['breaker.trip', 'moving the database'],
@@ -41,11 +41,11 @@ inBrowser('the breakers page', () => {
   })
 
   it('shows changes that other callers make', async () => {
-    const { page, house } = await openTab('/breakers?q=postgres')
+    const { page, testServer } = await openTab('/breakers?q=postgres')
     const row = page.locator('.breaker', { hasText: 'service:postgres' })
     await row.locator('.state', { hasText: 'closed' }).waitFor()
     await page.locator('.pulse.live').waitFor()
-    await house.hf.breakers.trip('service:postgres', { by: 'another' })
+    await testServer.hf.breakers.trip('service:postgres', { by: 'another' })
     await row.locator('.state', { hasText: 'open' }).waitFor()
     await row.getByRole('img', { name: /^Last 15 min: .*open \d+ %/ }).waitFor()
     await row.getByText(/^in \d+ s$/).waitFor()
@@ -59,7 +59,7 @@ inBrowser('the breakers page', () => {
   })
 
   it('shows how often each breaker opened in the last hour', async () => {
-    const { page, house } = await openTab('/breakers')
+    const { page, testServer } = await openTab('/breakers')
     const opened = (id: string, times: number) =>
       page
         .locator('.breaker', { hasText: id })
@@ -68,9 +68,9 @@ inBrowser('the breakers page', () => {
     await opened('service:gemini', 1)
     await opened('service:postgres', 0)
     for (const times of [1, 2]) {
-      await house.hf.breakers.trip('service:postgres', { by: 'ops' })
+      await testServer.hf.breakers.trip('service:postgres', { by: 'ops' })
       await opened('service:postgres', times)
-      await house.hf.breakers.reset('service:postgres', { by: 'ops' })
+      await testServer.hf.breakers.reset('service:postgres', { by: 'ops' })
       await page
         .locator('.breaker', { hasText: 'service:postgres' })
         .locator('.state', { hasText: 'closed' })
@@ -79,13 +79,13 @@ inBrowser('the breakers page', () => {
   })
 
   it('keeps the order of the rows under the pointer', async () => {
-    const { page, house } = await openTab('/breakers')
+    const { page, testServer } = await openTab('/breakers')
     await page.locator('.pulse.live').waitFor()
     const row = page.locator('.breaker', { hasText: 'service:postgres' })
     await row.hover()
     const before = await row.boundingBox()
-    await house.hf.breakers.trip('service:postgres', { by: 'another' })
-    await house.hf.breakers.trip('pool:proxies:ams-1', { by: 'another' })
+    await testServer.hf.breakers.trip('service:postgres', { by: 'another' })
+    await testServer.hf.breakers.trip('pool:proxies:ams-1', { by: 'another' })
     await row.locator('.state', { hasText: 'open' }).waitFor()
     expect(await row.boundingBox()).toEqual(before)
     await page.getByRole('heading', { name: 'Breakers' }).hover()
@@ -93,7 +93,7 @@ inBrowser('the breakers page', () => {
   })
 
   it('keeps the state of an event when an older response arrives', async () => {
-    const { page, house } = await openTab('/audit', { quiet: true })
+    const { page, testServer } = await openTab('/audit', { quiet: true })
     await page.locator('.pulse.live').waitFor()
     const network = await page.context().newCDPSession(page)
     await network.send('Network.enable')
@@ -103,7 +103,7 @@ inBrowser('the breakers page', () => {
       if (asked++ > 0) return
       const older = await route.fetch()
       const heard = new Promise((resolve) => network.once('Network.dataReceived', resolve))
-      await house.hf.breakers.trip('service:postgres', { by: 'another' })
+      await testServer.hf.breakers.trip('service:postgres', { by: 'another' })
       await heard
       // The page handles events in batches, a few times a second.
       await page.waitForTimeout(400)
@@ -118,14 +118,14 @@ inBrowser('the breakers page', () => {
   })
 
   it('renders only the visible rows of ten thousand breakers', async () => {
-    const { page, house } = await openTab('/breakers', { breakers: 10_000, quiet: true })
+    const { page, testServer } = await openTab('/breakers', { breakers: 10_000, quiet: true })
     const list = page.getByRole('region', { name: '10,011 breakers' })
     await list.waitFor()
     expect(await page.locator('.breaker').count()).toBeLessThan(80)
     await list.evaluate((element) => element.scrollTo(0, element.scrollHeight))
     await page.getByText('service:postgres').waitFor()
     expect(await page.locator('.breaker').count()).toBeLessThan(80)
-    await house.hf.breakers.trip('pool:crowd:m09999', { by: 'another' })
+    await testServer.hf.breakers.trip('pool:crowd:m09999', { by: 'another' })
     await list.evaluate((element) => element.scrollTo(0, 0))
     await page.locator('.breaker.open', { hasText: 'pool:crowd:m09999' }).waitFor()
   })

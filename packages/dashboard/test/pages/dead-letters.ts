@@ -43,7 +43,7 @@ const panel = (page: Page) => page.getByRole('region', { name: 'Replay', exact: 
 
 inBrowser('the dead letters page', () => {
   it('shows one dead letter and replays it', async () => {
-    const { page, house } = await openTab('/dead-letters')
+    const { page, testServer } = await openTab('/dead-letters')
     await page.getByRole('link', { name: 'page-2' }).click()
     expect(await page.getByRole('region', { name: 'Payload' }).last().textContent()).toContain(
       'Minutes of meeting 2',
@@ -53,7 +53,7 @@ inBrowser('the dead letters page', () => {
     await page.getByText('The replay succeeded.').waitFor()
     await page.locator('.state', { hasText: 'completed' }).waitFor()
     await expect.poll(() => page.title()).toBe('page-2 · Dead letters · Holdfast')
-    const { items } = await house.hf.audit.list({ action: 'dead_letter.replay' })
+    const { items } = await testServer.hf.audit.list({ action: 'dead_letter.replay' })
     expect(items[0]?.reason).toBe('Notion is back')
   })
 
@@ -75,23 +75,23 @@ inBrowser('the dead letters page', () => {
   })
 
   it('replays exactly the dead letters that match the filter, and states their number', async () => {
-    const { page, house } = await openTab('/dead-letters?item_id=page-3')
+    const { page, testServer } = await openTab('/dead-letters?item_id=page-3')
     await page.getByRole('button', { name: 'Replay 1 matching' }).click()
     await page.getByRole('dialog').getByText('item page-3').waitFor()
     await confirm(page, 'Replay')
     await panel(page).getByText('1 succeeded, 0 failed, 0 skipped').waitFor()
-    expect(await itemsWith(house, 'completed')).toEqual(['page-3'])
+    expect(await itemsWith(testServer, 'completed')).toEqual(['page-3'])
 
-    await page.goto(`${house.url}/dead-letters?search=meeting+4`)
+    await page.goto(`${testServer.url}/dead-letters?search=meeting+4`)
     await page.getByRole('button', { name: 'Replay 1 matching' }).click()
     await confirm(page, 'Replay')
     await panel(page).getByText('0 succeeded, 1 failed, 0 skipped').waitFor()
 
-    await page.goto(`${house.url}/dead-letters?status=failed`)
+    await page.goto(`${testServer.url}/dead-letters?status=failed`)
     await page.getByRole('button', { name: 'Replay 1 matching' }).click()
     await confirm(page, 'Replay')
     await panel(page).getByText('0 succeeded, 1 failed, 0 skipped').waitFor()
-    expect(await itemsWith(house, 'pending')).toEqual(['page-0', 'page-1', 'page-2', 'page-5', 'mail-1'])
+    expect(await itemsWith(testServer, 'pending')).toEqual(['page-0', 'page-1', 'page-2', 'page-5', 'mail-1'])
   })
 
   it('shows the results of a bulk replay with links and the reasons of skipped ones', async () => {
@@ -109,11 +109,11 @@ inBrowser('the dead letters page', () => {
   })
 
   it('requires the number to be typed above 100 dead letters', async () => {
-    const { page, house } = await openTab('/dead-letters', {
+    const { page, testServer } = await openTab('/dead-letters', {
       quiet: true,
       before: async () => undefined,
     })
-    await seed(house, many(120, systemClock.wall() - 60_000))
+    await seed(testServer, many(120, systemClock.wall() - 60_000))
     await page.reload()
     await page.getByRole('button', { name: 'Delete 120 matching' }).click()
     const dialog = page.getByRole('dialog')
@@ -125,28 +125,32 @@ inBrowser('the dead letters page', () => {
     await dialog.getByLabel('Type 120 to confirm').fill('120')
     await button.click()
     await page.getByText('120 deleted').waitFor()
-    expect((await house.hf.deadLetters.stats()).total).toBe(0)
+    expect((await testServer.hf.deadLetters.stats()).total).toBe(0)
   })
 
   it('replays the selected dead letters', async () => {
-    const { page, house } = await openTab('/dead-letters')
+    const { page, testServer } = await openTab('/dead-letters')
     await page.getByLabel('Select page-1').check()
     await page.getByLabel('Select page-3').check()
     await page.getByRole('button', { name: 'Replay 2 selected' }).click()
     await confirm(page, 'Replay')
     await panel(page).getByText('2 succeeded, 0 failed, 0 skipped').waitFor()
-    expect(await itemsWith(house, 'completed')).toEqual(['page-1', 'page-3'])
+    expect(await itemsWith(testServer, 'completed')).toEqual(['page-1', 'page-3'])
   })
 
   it('keeps loaded pages when the list is refreshed, and offers new dead letters', async () => {
-    const { page, house } = await openTab('/dead-letters?order=newest', { quiet: true })
-    await seed(house, many(120, systemClock.wall() - 60_000))
+    const { page, testServer } = await openTab('/dead-letters?order=newest', { quiet: true })
+    await seed(testServer, many(120, systemClock.wall() - 60_000))
     await page.reload()
     await page.getByText('50 shown.').waitFor()
     await page.getByRole('button', { name: 'Show more' }).click()
     await page.getByText('100 shown.').waitFor()
     for (let n = 0; n < 12; n++)
-      await house.hf.deadLetters.enqueue({ operation: 'notion_write', itemId: `new-${n}`, payload: { n } })
+      await testServer.hf.deadLetters.enqueue({
+        operation: 'notion_write',
+        itemId: `new-${n}`,
+        payload: { n },
+      })
     const refresh = page.getByRole('button', { name: '12 new – refresh' })
     await refresh.waitFor()
     await page.getByText('100 shown.').waitFor()
@@ -158,7 +162,7 @@ inBrowser('the dead letters page', () => {
   })
 
   it('edits a payload, replays with it and keeps both versions', async () => {
-    const { page, house } = await openTab('/dead-letters?item_id=page-4')
+    const { page, testServer } = await openTab('/dead-letters?item_id=page-4')
     await page.getByRole('link', { name: 'page-4' }).click()
     await page.getByRole('button', { name: 'Edit payload' }).click()
     const field = page.getByRole('textbox', { name: 'Payload' })
@@ -177,15 +181,15 @@ inBrowser('the dead letters page', () => {
     expect(await page.getByRole('region', { name: 'Edited payload' }).last().textContent()).toContain(
       'Corrected',
     )
-    const { items } = await house.hf.audit.list({ action: 'dead_letter.edit' })
+    const { items } = await testServer.hf.audit.list({ action: 'dead_letter.edit' })
     expect(items).toMatchObject([{ reason: 'the page was archived', after: { fields: ['title', 'bad'] } }])
   })
 
   it('replays when the breaker closes', async () => {
-    const { page, house } = await openTab('/dead-letters', { quiet: true })
-    house.hf.deadLetters.handle('gemini', async () => {})
-    await house.hf.deadLetters.enqueue({ operation: 'gemini', itemId: 'prompt-1', payload: { n: 1 } })
-    await house.hf.breakers.trip('service:gemini', { by: 'ann' })
+    const { page, testServer } = await openTab('/dead-letters', { quiet: true })
+    testServer.hf.deadLetters.handle('gemini', async () => {})
+    await testServer.hf.deadLetters.enqueue({ operation: 'gemini', itemId: 'prompt-1', payload: { n: 1 } })
+    await testServer.hf.breakers.trip('service:gemini', { by: 'ann' })
     await page.reload()
     await page.getByRole('button', { name: 'Replay 1 matching' }).click()
     await confirm(page, 'Replay')
@@ -193,14 +197,17 @@ inBrowser('the dead letters page', () => {
     await panel(page).getByRole('button', { name: 'Replay when the breaker closes' }).click()
     await panel(page).getByText('1 waiting: they are replayed when the breaker of gemini closes.').waitFor()
     await page.getByText('replay requested').waitFor()
-    await house.hf.breakers.reset('service:gemini', { by: 'ann' })
+    await testServer.hf.breakers.reset('service:gemini', { by: 'ann' })
     await page.getByRole('link', { name: '1 completed of gemini' }).waitFor()
   })
 
   it("replays yesterday's mails of one customer only, in three clicks", async () => {
-    const { page, house } = await openTab('/dead-letters', { quiet: true, context: { timezoneId: 'UTC' } })
+    const { page, testServer } = await openTab('/dead-letters', {
+      quiet: true,
+      context: { timezoneId: 'UTC' },
+    })
     const sent: unknown[] = []
-    house.hf.deadLetters.handle('mail.send', (payload) => void sent.push(payload))
+    testServer.hf.deadLetters.handle('mail.send', (payload) => void sent.push(payload))
     const noon = Math.floor(systemClock.wall() / DAY_MS) * DAY_MS - DAY_MS / 2
     const mail = (n: number, customer: string, at: number, operation = 'mail.send') => ({
       item: `mail-${n}`,
@@ -208,7 +215,7 @@ inBrowser('the dead letters page', () => {
       at,
       payload: { n, customer },
     })
-    await seed(house, [
+    await seed(testServer, [
       mail(0, 'acme', noon - DAY_MS),
       mail(1, 'acme', noon),
       mail(2, 'globex', noon + 1),
@@ -247,7 +254,7 @@ inBrowser('the dead letters page', () => {
   })
 
   it('exports dead letters and deletes them after a confirmation', async () => {
-    const { page, house } = await openTab('/dead-letters')
+    const { page, testServer } = await openTab('/dead-letters')
     await page.getByRole('link', { name: 'page-0' }).waitFor()
     const [download] = await Promise.all([
       page.waitForEvent('download'),
@@ -259,12 +266,12 @@ inBrowser('the dead letters page', () => {
 
     await page.getByRole('button', { name: 'Delete 7 matching' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
-    expect((await house.hf.deadLetters.stats()).total).toBe(7)
-    await page.goto(`${house.url}/dead-letters?operation=gmail_fetch`)
+    expect((await testServer.hf.deadLetters.stats()).total).toBe(7)
+    await page.goto(`${testServer.url}/dead-letters?operation=gmail_fetch`)
     await page.getByRole('button', { name: 'Delete 1 matching' }).click()
     await confirm(page, 'Delete', 'test data')
     await page.getByText('1 deleted').waitFor()
     await page.getByText('No dead letters').waitFor()
-    expect((await house.hf.deadLetters.stats()).total).toBe(6)
+    expect((await testServer.hf.deadLetters.stats()).total).toBe(6)
   })
 })

@@ -49,14 +49,14 @@ inBrowser('the nodes page', () => {
   })
 
   it('shows nodes even if events arrive faster than responses', async () => {
-    const { page, house } = await openTab('/audit', { quiet: true })
+    const { page, testServer } = await openTab('/audit', { quiet: true })
     await page.locator('.pulse.live').waitFor()
     const network = await page.context().newCDPSession(page)
     await network.send('Network.enable')
     await page.route('**/api/v1/nodes', async (route) => {
       const heard = new Promise((resolve) => network.once('Network.dataReceived', resolve))
-      await house.hf.breakers.trip('service:postgres', { by: 'another' })
-      await house.hf.breakers.reset('service:postgres', { by: 'another' })
+      await testServer.hf.breakers.trip('service:postgres', { by: 'another' })
+      await testServer.hf.breakers.reset('service:postgres', { by: 'another' })
       await heard
       // The page handles events in batches, a few times a second.
       await page.waitForTimeout(400)
@@ -74,14 +74,14 @@ inBrowser('the nodes page', () => {
     const config = { version: '1.1.0', shared: redis.url } as const
     const other = await Holdfast.open({ config, env: {}, watch: false })
     onTestFinished(() => other.close())
-    const { page, house } = await openTab('/nodes', { quiet: true, shared: redis.url })
+    const { page, testServer } = await openTab('/nodes', { quiet: true, shared: redis.url })
     await page.getByRole('heading', { name: '2 nodes' }).waitFor()
     await page.locator('.pulse.live').waitFor()
 
     await redis.kill()
     await page.getByText('The shared state cannot be reached').waitFor()
     await page.getByRole('heading', { name: '1 node', exact: true }).waitFor()
-    await house.hf.run('gmail_fetch', () => 'fine')
+    await testServer.hf.run('gmail_fetch', () => 'fine')
     await page.getByRole('link', { name: 'Breakers' }).click()
     await page.getByText('The shared state cannot be reached').waitFor()
 

@@ -19,11 +19,11 @@ function countClicks(page: Page) {
 
 inBrowser('a question of an on-call engineer', () => {
   it('which operation fails most since 14:00, and why, takes two clicks', async () => {
-    const { page, house } = await openTab('/', { past: true })
-    for (let calls = 0; calls < 30; calls++) await house.call('browser.navigation', 9)
+    const { page, testServer } = await openTab('/', { past: true })
+    for (let calls = 0; calls < 30; calls++) await testServer.call('browser.navigation', 9)
     // The range is selected on the overview, as "Since 14:00", and stays selected.
     const since = new Date(systemClock.wall() - 30 * 60_000).toISOString()
-    await page.goto(`${house.url}/?from=${encodeURIComponent(since)}`)
+    await page.goto(`${testServer.url}/?from=${encodeURIComponent(since)}`)
     const steps = countClicks(page)
     await steps.click('Failed calls')
     const first = page

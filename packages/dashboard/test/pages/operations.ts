@@ -72,8 +72,8 @@ inBrowser('the operations page', () => {
   })
 
   it('shows the values of a step in a tooltip at the cursor, and the markers of the chart as links', async () => {
-    const { page, house } = await openTab('/?range=15m')
-    await house.hf.policies.put({ id: 'fetch', maxAttempts: 6 }, { by: 'kim' })
+    const { page, testServer } = await openTab('/?range=15m')
+    await testServer.hf.policies.put({ id: 'fetch', maxAttempts: 6 }, { by: 'kim' })
     await page.reload()
     const over = page.locator('.chart .u-over').first()
     const box = await over.boundingBox()

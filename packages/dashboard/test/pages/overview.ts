@@ -3,7 +3,7 @@ import { inBrowser, openTab } from '../tab.js'
 
 inBrowser('the overview page', () => {
   it('shows counts, and events as they happen', async () => {
-    const { page, house, complaints } = await openTab('/', { past: true })
+    const { page, testServer, complaints } = await openTab('/', { past: true })
     await page.getByRole('img', { name: /^Chart from .* calls, .* failed, .* retries$/ }).waitFor()
     await page.locator('.tiles:not(.blank)').waitFor()
     const tile = (name: string) => page.locator('.tile').filter({ hasText: name })
@@ -16,7 +16,7 @@ inBrowser('the overview page', () => {
       'timeout',
     )
 
-    await house.call('gmail_fetch', 9, { itemId: 'mail-77', payload: { mail: 77 } })
+    await testServer.call('gmail_fetch', 9, { itemId: 'mail-77', payload: { mail: 77 } })
     await page.getByText('item id mail-77').waitFor()
     expect(complaints).toEqual([])
   })
@@ -71,12 +71,12 @@ inBrowser('the overview page', () => {
   })
 
   it('pauses the live feed and resumes it', async () => {
-    const { page, house } = await openTab('/')
+    const { page, testServer } = await openTab('/')
     await page.getByText('item id mail-1').waitFor()
     // All events are recent, so that the default range is short.
     await page.getByText('one point per 1 min').waitFor()
     await page.getByRole('button', { name: 'Pause' }).click()
-    await house.call('gmail_fetch', 9, { itemId: 'mail-88', payload: {} })
+    await testServer.call('gmail_fetch', 9, { itemId: 'mail-88', payload: {} })
     const resume = page.getByRole('button', { name: /Resume \(\d+ new\)/ })
     await resume.waitFor()
     expect(await page.getByText('item id mail-88').count()).toBe(0)

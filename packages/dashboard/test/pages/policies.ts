@@ -27,7 +27,7 @@ inBrowser('the policies page', () => {
   })
 
   it('validates and draws a policy while the user types, and saves it with a diff and a history entry', async () => {
-    const { page, house, complaints } = await openTab('/policies')
+    const { page, testServer, complaints } = await openTab('/policies')
     await page.getByRole('link', { name: 'fetch', exact: true }).click()
     const attempts = page.getByLabel(ATTEMPTS)
     const drawing = page.getByRole('img', { name: /^Waits:/ })
@@ -46,7 +46,7 @@ inBrowser('the policies page', () => {
     expect(await dialog.getByRole('list', { name: 'Changes to save' }).textContent()).toBe('max_attempts4→6')
     await confirm(page, 'Save', 'the site is slow')
     await page.getByText('fetch was saved.').waitFor()
-    expect((await house.hf.policies.get('fetch')).maxAttempts).toBe(6)
+    expect((await testServer.hf.policies.get('fetch')).maxAttempts).toBe(6)
     await page.getByText('the site is slow').waitFor()
     expect(await page.getByRole('list', { name: 'Changed fields' }).textContent()).toBe('max_attempts4→6')
     await page.getByText('From a live change').waitFor()
@@ -104,7 +104,7 @@ inBrowser('the policies page', () => {
   })
 
   it('edits nested fields and removes values that are emptied', async () => {
-    const { page, house } = await openTab('/policies?id=fetch')
+    const { page, testServer } = await openTab('/policies?id=fetch')
     const save = page.getByRole('button', { name: 'Save' })
     await page.getByLabel('Queue size').fill('8')
     await page.locator('.field-problem', { hasText: 'from 1' }).waitFor()
@@ -123,7 +123,7 @@ inBrowser('the policies page', () => {
     expect(diff).toContain('hedge.delaynone→250 ms')
     await confirm(page, 'Save')
     await page.getByText('fetch was saved.').waitFor()
-    const policy = await house.hf.policies.get('fetch')
+    const policy = await testServer.hf.policies.get('fetch')
     expect(policy).toMatchObject({
       bulkhead: { limit: 4, queue: 8 },
       hedge: { delay: 250, max: 1 },
@@ -133,10 +133,10 @@ inBrowser('the policies page', () => {
   })
 
   it('shows the change of another user as a banner and merges it', async () => {
-    const { page, house } = await openTab('/policies?id=scrape')
+    const { page, testServer } = await openTab('/policies?id=scrape')
     await page.getByLabel(ATTEMPTS).fill('9')
     await page.getByLabel('Base delay (s)').fill('2')
-    await house.hf.policies.put(
+    await testServer.hf.policies.put(
       { id: 'scrape', maxAttempts: 2, maxDelay: 60_000 },
       { by: 'ann', reason: 'fewer calls' },
     )
@@ -155,7 +155,7 @@ inBrowser('the policies page', () => {
     await page.getByRole('button', { name: 'Save' }).click()
     await confirm(page, 'Save')
     await page.getByText('scrape was saved.').waitFor()
-    expect(await house.hf.policies.get('scrape')).toMatchObject({
+    expect(await testServer.hf.policies.get('scrape')).toMatchObject({
       maxAttempts: 9,
       baseDelay: 2000,
       maxDelay: 60_000,
@@ -163,21 +163,21 @@ inBrowser('the policies page', () => {
   })
 
   it('follows the change of another user while the form has no changes', async () => {
-    const { page, house } = await openTab('/policies?id=scrape')
+    const { page, testServer } = await openTab('/policies?id=scrape')
     await page.getByLabel(ATTEMPTS).waitFor()
-    await house.hf.policies.put({ id: 'scrape', maxAttempts: 2 }, { by: 'ann' })
+    await testServer.hf.policies.put({ id: 'scrape', maxAttempts: 2 }, { by: 'ann' })
     await expect.poll(() => page.getByLabel(ATTEMPTS).inputValue()).toBe('2')
     expect(await page.getByRole('alert').count()).toBe(0)
   })
 
   it('does not overwrite a change that was saved while the confirmation was open', async () => {
-    const { page, house } = await openTab('/policies?id=scrape')
+    const { page, testServer } = await openTab('/policies?id=scrape')
     await page.getByLabel(ATTEMPTS).fill('9')
     await page.getByRole('button', { name: 'Save' }).click()
-    await house.hf.policies.put({ id: 'scrape', maxAttempts: 2 }, { by: 'ann' })
+    await testServer.hf.policies.put({ id: 'scrape', maxAttempts: 2 }, { by: 'ann' })
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
     await page.getByText('Another user changed the policy').waitFor()
-    expect((await house.hf.policies.get('scrape')).maxAttempts).toBe(2)
+    expect((await testServer.hf.policies.get('scrape')).maxAttempts).toBe(2)
     await page.getByRole('button', { name: 'Cancel' }).click()
     await page.getByRole('alert', { name: 'Changed by another user' }).waitFor()
   })
@@ -232,7 +232,7 @@ inBrowser('the policies page', () => {
   })
 
   it('creates and deletes a policy, and reports an existing id while the user types', async () => {
-    const { page, house } = await openTab('/policies')
+    const { page, testServer } = await openTab('/policies')
     await page.getByRole('button', { name: 'Create policy' }).click()
     const create = page.getByRole('button', { name: 'Create policy' })
     const id = page.getByLabel('Policy ID')
@@ -244,7 +244,7 @@ inBrowser('the policies page', () => {
     await create.click()
     await confirm(page, 'Create policy')
     await page.getByRole('heading', { name: 'night', exact: true }).waitFor()
-    expect(await house.hf.policies.get('night')).toMatchObject({ maxAttempts: 7, name: 'night' })
+    expect(await testServer.hf.policies.get('night')).toMatchObject({ maxAttempts: 7, name: 'night' })
     await page.getByRole('button', { name: 'Delete' }).click()
     await confirm(page, 'Delete')
     await page.getByText('night was deleted.').waitFor()
@@ -253,14 +253,14 @@ inBrowser('the policies page', () => {
   })
 
   it('duplicates a policy', async () => {
-    const { page, house } = await openTab('/policies?id=fetch', { quiet: true })
+    const { page, testServer } = await openTab('/policies?id=fetch', { quiet: true })
     await page.getByRole('button', { name: 'Duplicate' }).click()
     await page.getByLabel('Policy ID').fill('fetch_slow')
     expect(await page.getByLabel(ATTEMPTS).inputValue()).toBe('4')
     await page.getByRole('button', { name: 'Create policy' }).click()
     await confirm(page, 'Create policy')
     await page.getByRole('heading', { name: 'fetch_slow', exact: true }).waitFor()
-    expect(await house.hf.policies.get('fetch_slow')).toMatchObject({
+    expect(await testServer.hf.policies.get('fetch_slow')).toMatchObject({
       maxAttempts: 4,
       baseDelay: 200,
       name: 'fetch_slow',
@@ -268,14 +268,14 @@ inBrowser('the policies page', () => {
   })
 
   it('resets one field to the file and leaves the other live changes', async () => {
-    const { page, house } = await openTab('/policies?id=fetch', { quiet: true })
-    await house.hf.policies.put({ id: 'fetch', maxAttempts: 9, baseDelay: 500 }, { by: 'ann' })
+    const { page, testServer } = await openTab('/policies?id=fetch', { quiet: true })
+    await testServer.hf.policies.put({ id: 'fetch', maxAttempts: 9, baseDelay: 500 }, { by: 'ann' })
     await page.getByRole('button', { name: 'Reset max_attempts to the file' }).click()
     expect(await page.getByLabel(ATTEMPTS).inputValue()).toBe('4')
     await page.getByRole('button', { name: 'Save' }).click()
     await confirm(page, 'Save')
     await page.getByText('fetch was saved.').waitFor()
-    expect(house.hf.config.layer.policies?.['fetch']).toEqual({ base_delay: 0.5 })
+    expect(testServer.hf.config.layer.policies?.['fetch']).toEqual({ base_delay: 0.5 })
   })
 
   it('shows the YAML with the unsaved changes, and the operations that use the policy', async () => {

@@ -13,7 +13,7 @@ inBrowser('the pools page', () => {
   })
 
   it('adds, drains, enables and removes a member', async () => {
-    const { page, house } = await openTab('/pools?id=proxies')
+    const { page, testServer } = await openTab('/pools?id=proxies')
     await page.getByRole('button', { name: 'Add a member' }).click()
     await page.getByLabel('URL of the new member').fill('ftp://nowhere')
     await page.getByRole('button', { name: 'Add', exact: true }).click()
@@ -33,17 +33,17 @@ inBrowser('the pools page', () => {
     await page.getByRole('button', { name: 'Remove new-9' }).click()
     await confirm(page, 'Remove')
     await page.getByRole('row', { name: /new-9/ }).waitFor({ state: 'detached' })
-    expect(house.hf.pools.get('proxies').members()).toHaveLength(8)
+    expect(testServer.hf.pools.get('proxies').members()).toHaveLength(8)
   })
 
   it('keeps loaded members when the list is refreshed', async () => {
-    const { page, house } = await openTab('/pools?id=crowd', { quiet: true, breakers: 120 })
+    const { page, testServer } = await openTab('/pools?id=crowd', { quiet: true, breakers: 120 })
     await expect.poll(() => page.title()).toBe('crowd · Pools · Holdfast')
     await page.getByText('50 shown.').waitFor()
     await page.getByRole('button', { name: 'Show more' }).click()
     await page.getByText('100 shown.').waitFor()
-    await house.hf.pools.addMember('crowd', { id: 'a-new', url: 'http://10.9.9.9:8080' })
-    await house.hf.pools.changeMember('crowd', 'm00001', { draining: true })
+    await testServer.hf.pools.addMember('crowd', { id: 'a-new', url: 'http://10.9.9.9:8080' })
+    await testServer.hf.pools.changeMember('crowd', 'm00001', { draining: true })
     await page.getByText('121 members').waitFor()
     await page
       .getByRole('row', { name: /m00001/ })

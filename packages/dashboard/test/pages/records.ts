@@ -18,13 +18,15 @@ inBrowser('the errors, audit and settings pages', () => {
   })
 
   it('groups errors by kind, message and operation with counts, and opens one group', async () => {
-    const { page, house } = await openTab('/errors', { quiet: true })
+    const { page, testServer } = await openTab('/errors', { quiet: true })
     await page.getByText('No errors in this time range').waitFor()
     for (const order of [1, 22, 333])
-      await house.hf
+      await testServer.hf
         .run('orders', () => Promise.reject(new Error(`order ${order} is locked`)), ONCE)
         .catch(() => {})
-    await house.hf.run('mails', () => Promise.reject(new Error('order 1 is locked')), ONCE).catch(() => {})
+    await testServer.hf
+      .run('mails', () => Promise.reject(new Error('order 1 is locked')), ONCE)
+      .catch(() => {})
     await page.reload()
     const table = page.getByRole('region', { name: 'Error groups' })
     const row = table.getByRole('row').filter({ hasText: 'orders' })
@@ -77,10 +79,10 @@ inBrowser('the errors, audit and settings pages', () => {
   })
 
   it('shows markup in a recorded error as text', async () => {
-    const { page, house } = await openTab('/errors')
+    const { page, testServer } = await openTab('/errors')
     const markup = '<img src="none.png" alt="injected" onerror="document.title = `injected`">'
-    await house.hf.run('injection', () => Promise.reject(new TypeError(markup))).catch(() => {})
-    await page.goto(`${house.url}/errors?view=list`)
+    await testServer.hf.run('injection', () => Promise.reject(new TypeError(markup))).catch(() => {})
+    await page.goto(`${testServer.url}/errors?view=list`)
     const row = page.getByRole('row').filter({ hasText: markup }).first()
     await row.locator('a[href*="/sessions"]').click()
     await page.getByRole('list', { name: 'Timeline of attempts and waits' }).waitFor()
@@ -90,11 +92,11 @@ inBrowser('the errors, audit and settings pages', () => {
   })
 
   it('lists audit records with actor, reason, differences and a link to the target', async () => {
-    const { page, house } = await openTab('/audit?action=breaker.trip')
+    const { page, testServer } = await openTab('/audit?action=breaker.trip')
     const row = page.getByRole('row', { name: /breaker\.trip/ })
     expect(await row.textContent()).toContain('the provider asked for it')
-    await house.hf.policies.put({ id: 'fetch', maxAttempts: 8 }, { by: 'ann', reason: 'slow site' })
-    await page.goto(`${house.url}/audit?action=policy.put`)
+    await testServer.hf.policies.put({ id: 'fetch', maxAttempts: 8 }, { by: 'ann', reason: 'slow site' })
+    await page.goto(`${testServer.url}/audit?action=policy.put`)
     expect(await page.getByRole('list', { name: 'Changes of fetch' }).textContent()).toBe('max_attempts4→8')
     await page
       .getByRole('row', { name: /slow site/ })
@@ -105,11 +107,11 @@ inBrowser('the errors, audit and settings pages', () => {
   })
 
   it('explains an operation, and rolls back with the differences that it makes', async () => {
-    const { page, house } = await openTab('/settings?operation=browser.navigation')
+    const { page, testServer } = await openTab('/settings?operation=browser.navigation')
     await page.getByText('Failures of the kind timeout: policy gmail_fetch').waitFor()
     await page.getByText('No live changes').waitFor()
-    await house.hf.policies.put({ id: 'fetch', maxAttempts: 8 }, { by: 'ann', reason: 'first' })
-    await house.hf.policies.put(
+    await testServer.hf.policies.put({ id: 'fetch', maxAttempts: 8 }, { by: 'ann', reason: 'first' })
+    await testServer.hf.policies.put(
       { id: 'fetch', maxAttempts: 9, baseDelay: 300 },
       { by: 'ann', reason: 'second' },
     )
@@ -125,12 +127,12 @@ inBrowser('the errors, audit and settings pages', () => {
     )
     await confirm(page, 'Roll back')
     await page.getByText('"max_attempts": 8').waitFor()
-    expect((await house.hf.policies.get('fetch')).maxAttempts).toBe(8)
+    expect((await testServer.hf.policies.get('fetch')).maxAttempts).toBe(8)
     await page.getByRole('button', { name: 'Discard all live changes' }).click()
     await diff.getByText('policies.fetch.max_attempts').waitFor()
     await confirm(page, 'Discard all')
-    await expect.poll(async () => (await house.hf.policies.get('fetch')).maxAttempts).toBe(4)
-    await page.goto(`${house.url}/policies?id=fetch`)
+    await expect.poll(async () => (await testServer.hf.policies.get('fetch')).maxAttempts).toBe(4)
+    await page.goto(`${testServer.url}/policies?id=fetch`)
     const history = page.getByRole('region', { name: 'History' })
     await history.getByText('rolled back to version 1').waitFor()
     await history.getByText('discarded all live changes').waitFor()
@@ -158,10 +160,12 @@ inBrowser('the errors, audit and settings pages', () => {
 
 inBrowser('questions of an engineer on call about errors', () => {
   it('answers in two clicks who changed the policy before the errors rose', async () => {
-    const { page, house } = await openTab('/', { quiet: true })
-    await house.hf.policies.put({ id: 'fetch', totalTimeout: 100 }, { by: 'ann', reason: 'fail faster' })
+    const { page, testServer } = await openTab('/', { quiet: true })
+    await testServer.hf.policies.put({ id: 'fetch', totalTimeout: 100 }, { by: 'ann', reason: 'fail faster' })
     for (let n = 0; n < 3; n++)
-      await house.hf.run('fetch', () => Promise.reject(new Error('no answer in time')), ONCE).catch(() => {})
+      await testServer.hf
+        .run('fetch', () => Promise.reject(new Error('no answer in time')), ONCE)
+        .catch(() => {})
     await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Errors' }).click()
     await page.getByRole('link', { name: 'no answer in time' }).click()
     const changes = page.getByRole('region', { name: 'Configuration changes before and during these errors' })
@@ -173,10 +177,10 @@ inBrowser('questions of an engineer on call about errors', () => {
   })
 
   it('answers in three clicks whether a provider limits the rate', async () => {
-    const { page, house } = await openTab('/', { quiet: true })
+    const { page, testServer } = await openTab('/', { quiet: true })
     const limited = () => Promise.reject(Object.assign(new Error('slow down'), { status: 429 }))
-    for (let n = 0; n < 4; n++) await house.hf.run('gemini', limited, ONCE).catch(() => {})
-    await house.hf.run('fetch', () => Promise.reject(new Error('other')), ONCE).catch(() => {})
+    for (let n = 0; n < 4; n++) await testServer.hf.run('gemini', limited, ONCE).catch(() => {})
+    await testServer.hf.run('fetch', () => Promise.reject(new Error('other')), ONCE).catch(() => {})
     await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Errors' }).click()
     const kinds = page.getByRole('list', { name: 'Errors by kind' })
     await kinds.getByText('80 %').waitFor()

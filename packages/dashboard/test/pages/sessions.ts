@@ -23,9 +23,9 @@ inBrowser('the sessions page', () => {
   })
 
   it('shows a rejected call without attempts, and keeps its entry', async () => {
-    const { page, house } = await openTab('/sessions?operation=gemini', { quiet: true })
-    await house.hf.breakers.trip('service:gemini', { by: 'ann' })
-    await house.call('gemini', 9)
+    const { page, testServer } = await openTab('/sessions?operation=gemini', { quiet: true })
+    await testServer.hf.breakers.trip('service:gemini', { by: 'ann' })
+    await testServer.call('gemini', 9)
     await page.reload()
     const row = page.getByRole('row').filter({ hasText: 'gemini' })
     await row.getByText('rejected').waitFor()
@@ -36,8 +36,8 @@ inBrowser('the sessions page', () => {
   })
 
   it('shows an axis, and the member and the error of each attempt', async () => {
-    const { page, house } = await openTab('/sessions?operation=scrape', { quiet: true })
-    await house.hf
+    const { page, testServer } = await openTab('/sessions?operation=scrape', { quiet: true })
+    await testServer.hf
       .run(
         'scrape',
         async ({ number }) => {
@@ -71,14 +71,14 @@ inBrowser('the sessions page', () => {
   })
 
   it('cancels a running call', async () => {
-    const { page, house } = await openTab('/sessions?active=true')
+    const { page, testServer } = await openTab('/sessions?active=true')
     await page.getByRole('link', { name: 'patient' }).click()
     await page.getByText('backoff before attempt 2').waitFor()
     await page.getByRole('region', { name: 'Call' }).getByText('running').waitFor()
     await page.getByRole('button', { name: 'Cancel the call' }).click()
     await confirm(page, 'Cancel the call', 'no longer needed')
     await page.getByText('The call was cancelled.').waitFor()
-    expect((await house.hf.sessions.list({ active: true })).items).toEqual([])
+    expect((await testServer.hf.sessions.list({ active: true })).items).toEqual([])
   })
 
   it('shows that a session was not found', async () => {

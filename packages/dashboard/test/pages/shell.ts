@@ -64,10 +64,10 @@ inBrowser('the parts that all pages share', () => {
   })
 
   it('keeps loaded pages and offers new items', async () => {
-    const { page, house } = await openTab('/audit', { quiet: true })
+    const { page, testServer } = await openTab('/audit', { quiet: true })
     const record = async (count: number, target: string) => {
       for (let n = 0; n < count; n++)
-        await house.hf.audit.record({ by: 'ann' }, 'breaker.reset', `${target}-${n}`)
+        await testServer.hf.audit.record({ by: 'ann' }, 'breaker.reset', `${target}-${n}`)
     }
     await record(120, 'old')
     await page.reload()
@@ -127,13 +127,13 @@ inBrowser('the command palette', () => {
   })
 
   it('finds records by any id', async () => {
-    const { page, house } = await openTab('/')
-    const failed = house.hf.run('gmail_fetch', () => Promise.reject(new Error('wrong')), {
+    const { page, testServer } = await openTab('/')
+    const failed = testServer.hf.run('gmail_fetch', () => Promise.reject(new Error('wrong')), {
       correlationId: 'order-77',
     })
     await failed.catch(() => undefined)
-    const [session] = (await house.hf.sessions.list({ operation: 'gemini' })).items
-    const [letter] = (await house.hf.deadLetters.list()).items
+    const [session] = (await testServer.hf.sessions.list({ operation: 'gemini' })).items
+    const [letter] = (await testServer.hf.deadLetters.list()).items
     const ids = [
       [session?.sessionId ?? '', 'Session', '/sessions?id='],
       [letter?.dlqId ?? '', 'Dead letter', '/dead-letters?id='],
@@ -155,25 +155,25 @@ inBrowser('the command palette', () => {
 
 inBrowser('problems', () => {
   it('of open breakers are counted in the menu and mark the icon of the tab', async () => {
-    const { page, house } = await openTab('/audit', { quiet: true })
+    const { page, testServer } = await openTab('/audit', { quiet: true })
     const icon = () => page.locator('link[rel="icon"]').getAttribute('href')
     await page.locator('.pulse.live').waitFor()
     expect(await icon()).toBe('/icon.svg')
-    await house.hf.breakers.trip('service:postgres', { by: 'ann' })
+    await testServer.hf.breakers.trip('service:postgres', { by: 'ann' })
     await page.getByRole('link', { name: 'Breakers 1 open' }).waitFor()
     await expect.poll(icon).toBe('/icon-alert.svg')
-    expect((await page.request.get(`${house.url}/icon-alert.svg`)).headers()['content-type']).toBe(
+    expect((await page.request.get(`${testServer.url}/icon-alert.svg`)).headers()['content-type']).toBe(
       'image/svg+xml',
     )
-    await house.hf.breakers.reset('service:postgres', { by: 'ann' })
+    await testServer.hf.breakers.reset('service:postgres', { by: 'ann' })
     await expect.poll(icon).toBe('/icon.svg')
   })
 
   it('that raise an alert are shown on every page until they are dismissed', async () => {
-    const { page, house } = await openTab('/audit', { quiet: true })
+    const { page, testServer } = await openTab('/audit', { quiet: true })
     await page.locator('.pulse.live').waitFor()
     const fail = () =>
-      house.hf
+      testServer.hf
         .run('gemini', () => Promise.reject(Object.assign(new Error('the key was revoked'), { status: 401 })))
         .catch(() => undefined)
     await fail()

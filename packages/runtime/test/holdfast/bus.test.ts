@@ -9,7 +9,7 @@ describe('a listener that is too slow', () => {
   it('loses events, which an event and stderr report', async () => {
     const said = vi.spyOn(console, 'error').mockImplementation(() => {})
     const store = await openStore('memory')
-    const house = new StoreBackedContext({
+    const runtimeContext = new StoreBackedContext({
       clock: fakeClock(),
       random: seededRandom(7),
       logger: undefined,
@@ -20,13 +20,13 @@ describe('a listener that is too slow', () => {
       finish = resolve
     })
     let heard = 0
-    house.bus.on('alert', () => (++heard === 1 ? slow : undefined))
+    runtimeContext.bus.on('alert', () => (++heard === 1 ? slow : undefined))
     const losses: unknown[] = []
-    house.bus.on('events_dropped', ({ context }) => losses.push(context))
+    runtimeContext.bus.on('events_dropped', ({ context }) => losses.push(context))
     const tell = async (times: number) => {
       for (let i = 0; i < times; i++) {
-        house.emit({ eventType: 'alert', component: 'retry_manager' })
-        if (i % 1000 === 0) await house.flush()
+        runtimeContext.emit({ eventType: 'alert', component: 'retry_manager' })
+        if (i % 1000 === 0) await runtimeContext.flush()
       }
     }
     await tell(WAIT_MS + 1)
@@ -44,7 +44,7 @@ describe('a listener that is too slow', () => {
     expect(said.mock.calls.flat()).toEqual([
       'holdfast: 1 events were dropped because a listener to alert could not keep up',
     ])
-    await house.close()
+    await runtimeContext.close()
     said.mockRestore()
   })
 })

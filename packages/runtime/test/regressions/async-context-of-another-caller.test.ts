@@ -1,8 +1,8 @@
 // Calls of the runtime ran in the async context of other callers, and background work in that of the first.
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Clock } from 'holdfast'
 import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { tickingClock } from '../../../core/test/ticking-clock.js'
 import type { OpenOptions } from '../../src/api-types.js'
 import { Outbox } from '../../src/events/outbox.js'
 import { Holdfast } from '../../src/holdfast/holdfast.js'
@@ -17,25 +17,11 @@ async function open(options: OpenOptions): Promise<Holdfast> {
   return hf
 }
 
-/** A clock whose timers fire in the async context of `tick`, and that tells in which context they were set. */
-function tickingClock() {
-  const clock = fakeClock()
-  const setIn: (string | undefined)[] = []
-  const ticking: Clock = {
-    ...clock,
-    setTimer: (fn, ms) => {
-      setIn.push(caller.getStore())
-      return clock.setTimer(fn, ms)
-    },
-  }
-  return { clock: ticking, setIn, tick: (ms: number) => caller.run('timer', () => clock.advance(ms)) }
-}
-
 const policy = (fields: object) => ({ policies: { default: { maxAttempts: 2, baseDelay: 100, ...fields } } })
 
 describe('the async context of a call of the runtime', () => {
   it('is kept by hf.run during the delay before a retry, after an attempt timeout and in listeners', async () => {
-    const { clock, tick } = tickingClock()
+    const { clock, tick } = tickingClock(caller)
     const seen: string[] = []
     const see = (what: string) => void seen.push(`${what} ${caller.getStore()}`)
     const hf = await open({ clock, config: policy({ attemptTimeout: 1000 }) })
@@ -72,7 +58,7 @@ describe('the async context of a call of the runtime', () => {
   })
 
   it('is kept by a guard of an operation', async () => {
-    const { clock, tick } = tickingClock()
+    const { clock, tick } = tickingClock(caller)
     const hf = await open({ clock, config: policy({}) })
     const mail = hf.guard('mail.send')
     const seen: unknown[] = []
@@ -90,7 +76,7 @@ describe('the async context of a call of the runtime', () => {
   })
 
   it('is used when an operator cancels the call', async () => {
-    const { clock, tick } = tickingClock()
+    const { clock, tick } = tickingClock(caller)
     const hf = await open({ clock, config: policy({}) })
     const heard: string[] = []
     hf.guard('mail.send').on(({ type }) => heard.push(`${type} ${caller.getStore()}`))
@@ -107,7 +93,7 @@ describe('the async context of a call of the runtime', () => {
     ['of an operation with a deadline', policy({ totalTimeout: 60_000 })],
     ['of a disabled operation', policy({ enabled: false })],
   ])('is used by the abort listeners of a first attempt, %s, when the runtime closes', async (_, config) => {
-    const { clock, tick } = tickingClock()
+    const { clock, tick } = tickingClock(caller)
     const hf = await open({ clock, config })
     const seen: string[] = []
     const see = (what: string) => void seen.push(`${what} ${caller.getStore()}`)
@@ -126,7 +112,7 @@ describe('the async context of a call of the runtime', () => {
   })
 
   it('is used by event listeners when a first attempt with a deadline is cancelled', async () => {
-    const { clock, tick } = tickingClock()
+    const { clock, tick } = tickingClock(caller)
     const hf = await open({ clock, config: policy({ totalTimeout: 60_000 }) })
     const call = caller.run('a', () => hf.run('mail.send', never).catch(() => {}))
     const heard: unknown[] = []
@@ -162,7 +148,7 @@ describe('the async context of a call of the runtime', () => {
 
 describe('the background work of a runtime', () => {
   it('runs outside of the async context of the first call', async () => {
-    const { clock, setIn, tick } = tickingClock()
+    const { clock, setIn, tick } = tickingClock(caller)
     const hf = await caller.run('opener', () => open({ clock, config: policy({ attemptTimeout: 1000 }) }))
     expect(setIn.filter((name) => name !== undefined)).toEqual([])
     const call = caller.run('a', () => hf.run('mail.send', down).catch(() => {}))

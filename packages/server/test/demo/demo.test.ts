@@ -61,13 +61,13 @@ const scoreOf = (members: Member[], id: string): number =>
   members.find((member) => member.id === id)?.score ?? 0
 
 describe('the demonstration', () => {
-  it('has a config file that is right', () => {
+  it('has a valid config file', () => {
     const text = formatDemoConfig({ proxies: [{ id: 'good', region: 'eu', url: 'http://127.0.0.1:1' }] })
     const { problems, warnings } = checkConfig(text, { env: {} })
     expect([problems, warnings]).toEqual([[], []])
   })
 
-  it('moves everything there is to see, and loses nothing at its end', async () => {
+  it('produces every kind of event and state, and loses no record when it ends', async () => {
     const dir = folder()
     const { demo } = await start(dir)
     const breaker = (id: string) => () => get(demo, `/circuit-breakers/${encodeURIComponent(id)}`)

@@ -9,7 +9,7 @@ import { asking } from '../fixture.js'
 const PATH = '/api/v1/pools/proxies/members'
 
 /** A server over a store that outlives it. */
-async function house() {
+async function openServer() {
   const dir = mkdtempSync(join(tmpdir(), 'holdfast-members-'))
   let hf: Holdfast
   let app: ClosableApp
@@ -44,7 +44,7 @@ async function house() {
 }
 
 test('a member that is disabled and one that is draining are told apart, also after a restart', async () => {
-  const { ask, restart, pool, metrics } = await house()
+  const { ask, restart, pool, metrics } = await openServer()
   const standing = async () =>
     (await ask('GET', PATH)).body.items.map(
       ({ status, enabled, draining }: { status: string; enabled: boolean; draining: boolean }) => [
@@ -95,7 +95,7 @@ test('a member that is disabled and one that is draining are told apart, also af
 })
 
 test('a member that was added in code is told apart as well', async () => {
-  const { ask, pool } = await house()
+  const { ask, pool } = await openServer()
   pool().add({ id: 'own', value: {} })
   expect((await ask('PATCH', `${PATH}/own`, { body: { enabled: false } })).body.status).toBe('disabled')
   expect((await ask('PATCH', `${PATH}/own`, { body: { draining: true } })).body.status).toBe('drained')

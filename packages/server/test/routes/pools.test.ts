@@ -48,7 +48,7 @@ describe('members of a pool', () => {
     expect((await hf.audit.list({ action: 'member.change' })).items).toHaveLength(4)
   })
 
-  test('and what was changed of them are in the configuration and its history, and go when it is rolled back', async () => {
+  test('that were added or deleted are in the configuration and its history, and a rollback reverts them', async () => {
     const { ask } = await open()
     const ids = async () => (await ask('GET', PATH)).body.items.map(({ id }: { id: string }) => id)
     await ask('POST', PATH, { body: { id: 'p3', url: 'http://ann:hunter2@10.0.0.9:8080' } })

@@ -49,7 +49,7 @@ async function asks(
 }
 
 describe('a request', () => {
-  test('is sent as it is said, and its answer told with the attempt', async () => {
+  test('is sent with its method, headers and body, and the result contains the response and the attempt', async () => {
     const { url, seen } = await target((request, answer) => {
       answer.writeHead(201, { 'x-a': ['1', '2'] })
       request.pipe(answer)
@@ -70,7 +70,7 @@ describe('a request', () => {
     expect(seen[0]?.headers).toMatchObject({ 'content-type': 'application/json', 'x-me': 'ü' })
   })
 
-  test('is sent again while the answer may change, and each attempt is told and recorded', async () => {
+  test('is retried while the response is transient, and each attempt is returned and recorded', async () => {
     let calls = 0
     const { url } = await target((_, answer) => answer.writeHead(++calls < 3 ? 503 : 200).end('done'))
     const { send, hf } = await asks()
