@@ -1,8 +1,8 @@
 import { DEAD_LETTER_STATUSES, type DeadLetterStatus } from '@holdfast/records'
 import type { DeadLetterQuery } from './dead-letter-index.js'
 
-/** Selects entries by their status at a time: an entry with an expired lease is pending. */
-export interface DeadLetterSelection extends DeadLetterQuery {
+/** Selects rows of entries by their status at a time: an entry with an expired lease is pending. */
+export interface RowSelection extends DeadLetterQuery {
   /** Only entries that are not leased. */
   isUnleased?: boolean | undefined
   /** Ids to skip. */
@@ -20,7 +20,7 @@ interface StatusScan {
 export function statusScans({
   statuses = DEAD_LETTER_STATUSES,
   isUnleased = false,
-}: DeadLetterSelection): StatusScan[] {
+}: RowSelection): StatusScan[] {
   const includesLeased = statuses.includes('replaying') && !isUnleased
   const includesExpired = statuses.includes('pending')
   const scans: StatusScan[] = DEAD_LETTER_STATUSES.filter(

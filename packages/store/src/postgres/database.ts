@@ -1,5 +1,6 @@
 import type { Clock, Guard, Random } from 'holdfast'
 import { runOutsideContext, systemClock, systemRandom } from 'holdfast/internal'
+import { UnreadableRows } from '../unreadable-rows.js'
 import type { DatabaseAddress } from './address.js'
 import { createDatabaseGuard } from './database-guard.js'
 import { type ClientPool, loadPostgresDriver, type PostgresClient, type PostgresDriver } from './driver.js'
@@ -57,7 +58,10 @@ export class PostgresDatabase {
   private readonly clients = new Set<PostgresClient>()
   private abortController = new AbortController()
   private currentCheck: Promise<void> | undefined
-  private readonly unreadableRows = new Set<string>()
+  readonly unreadableRows = new UnreadableRows((row) => {
+    const { warn = (line: string) => console.error(`holdfast: ${line}`) } = this.options
+    warn(`the PostgreSQL store ${this.address.description}: ${row}`)
+  })
 
   constructor(address: DatabaseAddress, options: DatabaseOptions) {
     this.address = address
@@ -104,20 +108,6 @@ export class PostgresDatabase {
       createUnavailableError(this.address.displayName, new Error('no reply before the store was closed')),
     )
     this.destroyConnections()
-  }
-
-  /** Whether rows were found that cannot be read. */
-  get hasUnreadableRows(): boolean {
-    return this.unreadableRows.size > 0
-  }
-
-  /** Skips a damaged row, so that all others can be read, and warns about it once. `key` identifies the row, and is not its text. */
-  skipRow(table: string, key: number | string): void {
-    const row = `the row ${JSON.stringify(key)} of ${table}`
-    if (this.unreadableRows.has(row)) return
-    this.unreadableRows.add(row)
-    const { warn = (line: string) => console.error(`holdfast: ${line}`) } = this.options
-    warn(`the PostgreSQL store ${this.address.description}: ${row} is damaged, its records are skipped`)
   }
 
   get isOpen(): boolean {

@@ -62,7 +62,9 @@ export const readableDeadLetters = (
   database: PostgresDatabase,
   rows: readonly PostgresDeadLetterRow[],
 ): StoredDeadLetter[] =>
-  readableRows(rows, fromRow, ({ dlq_id }) => database.skipRow('dead_letters', fromColumn(dlq_id)))
+  readableRows(rows, fromRow, ({ dlq_id }) =>
+    database.unreadableRows.skip('dead_letters', fromColumn(dlq_id)),
+  )
 
 export type ColumnValue = string | number | null
 

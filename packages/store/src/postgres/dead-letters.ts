@@ -4,7 +4,7 @@ import { encodeCursor, parsePaging } from '../cursor.js'
 import { createEntryChanges } from '../dead-letter-decisions.js'
 import { toQuery } from '../dead-letter-index.js'
 import { startOfDay, viewAt } from '../dead-letter-rules.js'
-import type { DeadLetterSelection } from '../dead-letter-selection.js'
+import type { RowSelection } from '../dead-letter-selection.js'
 import { type StatusCount, toStats, zeroCounts } from '../dead-letter-stats.js'
 import type {
   DeadLetterFilter,
@@ -72,7 +72,7 @@ export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
 
   async list(filter: DeadLetterFilter | undefined, now: Date): Promise<Page<DeadLetter>> {
     const { limit, isNewestFirst, after } = parsePaging(filter, 'oldest', [0, 0])
-    const selection: DeadLetterSelection = toQuery(filter ?? {})
+    const selection: RowSelection = toQuery(filter ?? {})
     const items: DeadLetter[] = []
     let last: RowPosition | undefined = after && { created_at: after[0] as number, seq: after[1] as number }
     for (;;) {
@@ -124,7 +124,7 @@ export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
   }
 
   private async leaseNextBatch(
-    selection: DeadLetterSelection,
+    selection: RowSelection,
     limit: number,
     owner: string,
     until: Date,

@@ -95,7 +95,7 @@ export function openPostgres(url: string, options: PostgresOptions): PostgresSto
   return {
     kind: 'postgres',
     get damaged() {
-      return database.hasUnreadableRows
+      return database.unreadableRows.any
     },
     sessions,
     events,

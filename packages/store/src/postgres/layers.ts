@@ -25,7 +25,9 @@ export class PostgresLayers implements LayerStore {
 
   async history(): Promise<LayerVersion[]> {
     const rows = await this.database.read((sql) => sql.all<LayerRow>(this.statements.selectAll))
-    return readableRows(rows, fromRow, ({ version }) => this.database.skipRow('config_layers', version))
+    return readableRows(rows, fromRow, ({ version }) =>
+      this.database.unreadableRows.skip('config_layers', version),
+    )
   }
 
   /**

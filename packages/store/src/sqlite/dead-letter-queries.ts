@@ -1,5 +1,5 @@
 import { DEAD_LETTER_STATUSES, type DeadLetterStatus } from '@holdfast/records'
-import type { DeadLetterSelection } from '../dead-letter-selection.js'
+import type { RowSelection } from '../dead-letter-selection.js'
 import { type StatusCount, toStats, zeroCounts } from '../dead-letter-stats.js'
 import type { DeadLetterStats } from '../dead-letter-store.js'
 import type { SqliteConnection } from './connection.js'
@@ -18,7 +18,7 @@ import {
  */
 export function selectPositions(
   sql: SqliteConnection,
-  selection: DeadLetterSelection,
+  selection: RowSelection,
   now: number,
   page: { isNewestFirst: boolean; after?: RowPosition | undefined; limit: number },
 ): RowPosition[] {
@@ -32,7 +32,7 @@ export function selectPositions(
 /** Counts the matching entries with each status. */
 export function countEntries(
   sql: SqliteConnection,
-  selection: DeadLetterSelection,
+  selection: RowSelection,
   now: number,
 ): Record<DeadLetterStatus, number> {
   const counts = zeroCounts()

@@ -3,7 +3,7 @@ import { encodeCursor, parsePaging } from '../cursor.js'
 import { createEntryChanges, type DecideChange } from '../dead-letter-decisions.js'
 import { toQuery } from '../dead-letter-index.js'
 import { startOfDay, viewAt, withLease } from '../dead-letter-rules.js'
-import type { DeadLetterSelection } from '../dead-letter-selection.js'
+import type { RowSelection } from '../dead-letter-selection.js'
 import type {
   DeadLetterFilter,
   DeadLetterSelector,
@@ -71,7 +71,7 @@ export class SqliteDeadLetters implements DeadLetterRows {
 
   async list(filter: DeadLetterFilter | undefined, now: Date): Promise<Page<DeadLetter>> {
     const { limit, isNewestFirst, after } = parsePaging(filter, 'oldest', [0, 0])
-    const wanted: DeadLetterSelection = toQuery(filter ?? {})
+    const wanted: RowSelection = toQuery(filter ?? {})
     const items: DeadLetter[] = []
     let last: RowPosition | undefined = after && { created_at: Number(after[0]), seq: Number(after[1]) }
     for (;;) {
@@ -175,7 +175,7 @@ export class SqliteDeadLetters implements DeadLetterRows {
 
   async purge(filter: Parameters<DeadLetterStore['purge']>[0], now: Date): Promise<number> {
     const { ids, limit = Number.POSITIVE_INFINITY, order } = filter
-    const wanted: DeadLetterSelection = { ...toQuery(filter), ids, isUnleased: true }
+    const wanted: RowSelection = { ...toQuery(filter), ids, isUnleased: true }
     let deleted = 0
     for (let last: RowPosition | undefined; ; ) {
       const from: RowPosition | undefined = last

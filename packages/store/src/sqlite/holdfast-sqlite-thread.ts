@@ -13,7 +13,7 @@ async function handle({ id, table, method, args }: ThreadRequest): Promise<void>
   const respond = (outcome: { result: unknown } | { error: ReturnType<typeof encodeError> }) =>
     port.postMessage({
       id,
-      hasUnreadableRows: writes.hasUnreadableRows,
+      hasUnreadableRows: writes.unreadableRows.any,
       ...outcome,
     } satisfies ThreadResponse)
   try {

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { systemClock } from 'holdfast/internal'
+import { UnreadableRows } from '../unreadable-rows.js'
 import { checkLogIsGone, createFileGoneError, createNotOpenError, SqliteConnection } from './connection.js'
 import type { SqliteDriverName } from './driver.js'
 import { canReconnect, createUnavailableError, isBusy } from './failure.js'
@@ -48,24 +49,13 @@ export class WriteQueue {
   /** How many of the next jobs run in a transaction of their own, to find out which of them failed. */
   private soloJobs = 0
 
-  private readonly unreadableRows = new Set<string>()
+  readonly unreadableRows = new UnreadableRows((row) =>
+    console.error(`holdfast: the SQLite file ${this.file}: ${row}`),
+  )
 
   constructor(file: string, options: WriteQueueOptions) {
     this.file = file
     this.options = options
-  }
-
-  /** Whether rows were found that cannot be read. */
-  get hasUnreadableRows(): boolean {
-    return this.unreadableRows.size > 0
-  }
-
-  /** Skips a damaged row, so that all others can be read, and warns about it once. `key` identifies the row, and is not its text. */
-  skipRow(table: string, key: number | string): void {
-    const row = `the row ${JSON.stringify(key)} of ${table}`
-    if (this.unreadableRows.has(row)) return
-    this.unreadableRows.add(row)
-    console.error(`holdfast: the SQLite file ${this.file}: ${row} is damaged, its records are skipped`)
   }
 
   async open(): Promise<void> {

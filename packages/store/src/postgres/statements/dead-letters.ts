@@ -4,7 +4,7 @@ import {
   COMMON_FIXED_COLUMNS,
   type DeadLetterColumns,
 } from '../../dead-letter-columns.js'
-import { type DeadLetterSelection, statusScans } from '../../dead-letter-selection.js'
+import { type RowSelection, statusScans } from '../../dead-letter-selection.js'
 import { serializePayload } from '../../payload.js'
 import { hashName, toColumn } from '../../text.js'
 import { arrayParameters, type PostgresValue, type QualifyTable, StatementValues } from './parameters.js'
@@ -77,7 +77,7 @@ export interface RowPosition {
 }
 
 /** The conditions for the selected statuses, one per index scan. */
-const statusConditions = (selection: DeadLetterSelection, now: number): string[] =>
+const statusConditions = (selection: RowSelection, now: number): string[] =>
   statusScans(selection).map(({ status, lease }) => {
     const condition = `status = '${status}'`
     if (lease === undefined) return condition
@@ -85,7 +85,7 @@ const statusConditions = (selection: DeadLetterSelection, now: number): string[]
   })
 
 /** The conditions besides the status. */
-function toConditions(selection: DeadLetterSelection, values: StatementValues): string[] {
+function toConditions(selection: RowSelection, values: StatementValues): string[] {
   const conditions: string[] = []
   const { from, to, itemId, ids, except, operations } = selection
   if (operations !== undefined)
@@ -134,7 +134,7 @@ export function deadLetterStatements(tableName: QualifyTable) {
 
   /** Selects the positions of matching entries, in order. Each status is a separate index scan. */
   function selectPositions(
-    selection: DeadLetterSelection,
+    selection: RowSelection,
     now: number,
     page: { isNewestFirst: boolean; after?: RowPosition | undefined; limit: number },
   ): Statement | undefined {
@@ -230,7 +230,7 @@ export function deadLetterStatements(tableName: QualifyTable) {
       ) SELECT 1 / (count(*) = ${count})::int FROM changed`,
 
     /** Counts matching entries with each status; undefined if none can match. */
-    count(selection: DeadLetterSelection, now: number): Statement | undefined {
+    count(selection: RowSelection, now: number): Statement | undefined {
       const values = new StatementValues()
       const conditions = toConditions(selection, values)
       const selects = [...new Set(selection.statuses ?? DEAD_LETTER_STATUSES)].map((status) => {
@@ -243,7 +243,7 @@ export function deadLetterStatements(tableName: QualifyTable) {
 
     /** Selects a page of entries; undefined if none can match. */
     selectPage(
-      selection: DeadLetterSelection,
+      selection: RowSelection,
       now: number,
       page: { isNewestFirst: boolean; after: RowPosition | undefined; limit: number },
     ): Statement | undefined {
@@ -263,7 +263,7 @@ export function deadLetterStatements(tableName: QualifyTable) {
      * scans the entries that are not completed, in order of age.
      */
     lease(
-      selection: DeadLetterSelection,
+      selection: RowSelection,
       now: number,
       limit: number,
       lease: { owner: string; until: number; token: string },
@@ -293,7 +293,7 @@ export function deadLetterStatements(tableName: QualifyTable) {
 
     /** Deletes a number of matching entries that are not leased; undefined if none can match. */
     purge(
-      selection: DeadLetterSelection,
+      selection: RowSelection,
       now: number,
       page: { isNewestFirst: boolean; limit: number },
     ): Statement | undefined {

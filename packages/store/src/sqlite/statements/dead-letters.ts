@@ -4,7 +4,7 @@ import {
   COMMON_FIXED_COLUMNS,
   type DeadLetterColumns,
 } from '../../dead-letter-columns.js'
-import { type DeadLetterSelection, statusScans } from '../../dead-letter-selection.js'
+import { type RowSelection, statusScans } from '../../dead-letter-selection.js'
 import { hashOf, toColumn } from '../../text.js'
 import { placeholders, type SqliteValue } from './parameters.js'
 
@@ -124,7 +124,7 @@ class Conditions {
 const LEASE_CONDITIONS = { held: 'leased_until > ?', expired: 'leased_until <= ?' } as const
 
 /** Scans of an index in which entries are sorted by age. */
-function indexScans(selection: DeadLetterSelection, now: number): Conditions[] {
+function indexScans(selection: RowSelection, now: number): Conditions[] {
   const operations = selection.operations === undefined ? [undefined] : [...new Set(selection.operations)]
   return operations.flatMap((operation) =>
     statusScans(selection).map(({ status, lease }) => {
@@ -138,14 +138,14 @@ function indexScans(selection: DeadLetterSelection, now: number): Conditions[] {
 }
 
 /** A few entries are found by id or request; all others are scanned in order of age. */
-function indexFor({ ids, requested, operations }: DeadLetterSelection): string {
+function indexFor({ ids, requested, operations }: RowSelection): string {
   if (ids !== undefined) return 'sqlite_autoindex_dead_letters_1'
   if (requested === true) return 'dead_letters_requested'
   return operations === undefined ? 'dead_letters_by_status' : 'dead_letters_by_operation'
 }
 
 /** The conditions besides status and operation. */
-function toConditions(selection: DeadLetterSelection, isNewestFirst: boolean, after?: RowPosition) {
+function toConditions(selection: RowSelection, isNewestFirst: boolean, after?: RowPosition) {
   const conditions = new Conditions()
   const { from, to, requested, itemId, ids } = selection
   if (from !== undefined) conditions.add('created_at >= ?', from.getTime())
@@ -161,7 +161,7 @@ function toConditions(selection: DeadLetterSelection, isNewestFirst: boolean, af
 
 /** The statements that count matching entries, one per index scan, with the values of their parameters. */
 export function countStatements(
-  selection: DeadLetterSelection,
+  selection: RowSelection,
   now: number,
 ): { text: string; values: SqliteValue[] }[] {
   const conditions = toConditions(selection, false)
@@ -174,7 +174,7 @@ export function countStatements(
 
 /** The statements that select positions of matching entries, one per index scan, with the values of their parameters. */
 export function selectPositionsStatements(
-  selection: DeadLetterSelection,
+  selection: RowSelection,
   now: number,
   page: { isNewestFirst: boolean; after?: RowPosition | undefined; limit: number },
 ): { text: string; values: SqliteValue[] }[] {
