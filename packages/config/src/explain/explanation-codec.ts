@@ -13,28 +13,33 @@ const waitFields = { base: durationSeconds(), min: durationSeconds(), max: durat
 
 /** How an operation is protected, and why. */
 export const explanationSchema = z.object({
-  operation: z.string(),
-  subsystem: z.string().optional(),
-  enabled: z.boolean(),
-  policies: z.array(
-    z.object({
-      kind: z.string(),
-      policy_id: z.string(),
-      enabled: z.boolean(),
-      /** The values by policy field. */
-      values: z.record(
-        z.string(),
-        z.object({ value: z.unknown(), origin: z.string(), where: z.string().optional() }),
-      ),
-      schedule: z.object({
-        waits: z.array(z.object({ attempt: positiveIntegerField(), ...waitFields })),
-        total: z.object(waitFields),
-        more: z.boolean(),
+  operation: z.string().describe('The name of the operation.'),
+  subsystem: z.string().optional().describe('The subsystem of the operation.'),
+  enabled: z.boolean().describe('False if the operation is disabled.'),
+  policies: z
+    .array(
+      z.object({
+        kind: z.string(),
+        policy_id: z.string(),
+        enabled: z.boolean(),
+        values: z
+          .record(
+            z.string(),
+            z.object({ value: z.unknown(), origin: z.string(), where: z.string().optional() }),
+          )
+          .describe('The values by policy field.'),
+        schedule: z.object({
+          waits: z.array(z.object({ attempt: positiveIntegerField(), ...waitFields })),
+          total: z.object(waitFields),
+          more: z.boolean(),
+        }),
+        breaker: z.string().optional(),
       }),
-      breaker: z.string().optional(),
-    }),
-  ),
-  notes: z.array(z.string()),
+    )
+    .describe('The policy for each kind of failure, with the origin of each value and the resulting delays.'),
+  notes: z
+    .array(z.string())
+    .describe('Names that the configuration does not know, and values that have no effect.'),
 })
 const explanationCodec = createCodec(explanationSchema)
 

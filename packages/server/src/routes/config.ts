@@ -5,43 +5,9 @@ import { encodeConfig, redactSecrets } from '../http/config-wire.js'
 import { paginate } from '../http/page.js'
 import { expecting } from '../http/validation.js'
 import type { Routes } from './routes.js'
-import { idParam, pageSchema, pagingParams, reasonBody, reasonField } from './schemas.js'
+import { idParam, pageSchema, pagingParams, reasonBody, reasonField, recordSchemas } from './schemas.js'
 
 const configSchema = z.record(z.string(), z.unknown()).meta({ id: 'Config' })
-
-const waitSchemaFields = { base: z.number(), min: z.number(), max: z.number() }
-
-const explanationSchema = z
-  .object({
-    operation: z.string().describe('The name of the operation.'),
-    subsystem: z.string().nullish().describe('The subsystem of the operation.'),
-    enabled: z.boolean().describe('False if the operation is disabled.'),
-    policies: z
-      .array(
-        z.object({
-          kind: z.string(),
-          policy_id: z.string(),
-          enabled: z.boolean(),
-          values: z.record(
-            z.string(),
-            z.object({ value: z.unknown(), origin: z.string(), where: z.string().nullish() }),
-          ),
-          schedule: z.object({
-            waits: z.array(z.object({ attempt: z.int(), ...waitSchemaFields })),
-            total: z.object(waitSchemaFields),
-            more: z.boolean(),
-          }),
-          breaker: z.string().nullish(),
-        }),
-      )
-      .describe(
-        'The policy for each kind of failure, with the origin of each value and the resulting delays.',
-      ),
-    notes: z
-      .array(z.string())
-      .describe('Names that the configuration does not know, and values that have no effect.'),
-  })
-  .meta({ id: 'Explanation' })
 
 const versionSchema = z
   .object({
@@ -167,7 +133,7 @@ export function addConfigRoutes({ hf, addRoute }: Routes): void {
       summary: 'The effective values of an operation and their origins',
       query: z.strictObject({ operation: idParam('The name of the operation.') }),
       responses: {
-        200: { description: 'Values, origins and the resulting delays', schema: explanationSchema },
+        200: { description: 'Values, origins and the resulting delays', schema: recordSchemas.explanation },
       },
     },
     async ({ query }) => ({ body: encodeExplanation(await hf.config.explain(query.operation)) }),

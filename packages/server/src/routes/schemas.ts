@@ -7,6 +7,7 @@ import {
   byOperationSchema,
   deadLetterSchema,
   errorRecordSchema,
+  explanationSchema,
   policySchema,
   seriesSchema,
   sessionSchema,
@@ -41,6 +42,7 @@ export const recordSchemas = {
   series: seriesSchema.meta({ id: 'MetricsSeries' }),
   byMember: byMemberSchema.meta({ id: 'MetricsByProxy' }),
   byOperation: byOperationSchema.meta({ id: 'MetricsByOperation' }),
+  explanation: explanationSchema.meta({ id: 'Explanation' }),
   window: windowSchema.meta({ id: 'MetricsWindow' }),
 }
 

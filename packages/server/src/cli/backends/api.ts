@@ -2,7 +2,7 @@ import { type CommandContext, serverUrl } from '../context/context.js'
 import { CommandFailure, EXIT_CODES, exitCodeFor } from '../context/exit.js'
 
 /** The query, body and headers of a request. */
-export interface ApiRequestOptions {
+export interface CliRequestOptions {
   query?: Readonly<Record<string, string | number | boolean | undefined | readonly string[]>>
   body?: unknown
   headers?: Readonly<Record<string, string>>
@@ -13,7 +13,7 @@ export interface ApiRequestOptions {
 export interface ApiBackend {
   /** Whether it is the API of a running server. */
   readonly isRemote: boolean
-  send(method: string, path: string, options?: ApiRequestOptions): Promise<Response>
+  send(method: string, path: string, options?: CliRequestOptions): Promise<Response>
   close(): Promise<void>
 }
 
@@ -26,7 +26,7 @@ export interface StoreAccess {
 }
 
 /** The path below `/api/v1` with its query. */
-export function urlFor(path: string, query: ApiRequestOptions['query'] = {}): string {
+export function urlFor(path: string, query: CliRequestOptions['query'] = {}): string {
   const params = new URLSearchParams()
   for (const [name, value] of Object.entries(query))
     if (Array.isArray(value)) for (const one of value as readonly string[]) params.append(name, one)
@@ -38,7 +38,7 @@ export function urlFor(path: string, query: ApiRequestOptions['query'] = {}): st
 /** The arguments of `fetch` for a request, for both backends. */
 export const toRequestInit = (
   method: string,
-  { body, headers = {}, signal }: ApiRequestOptions,
+  { body, headers = {}, signal }: CliRequestOptions,
 ): RequestInit => ({
   method,
   headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
@@ -101,7 +101,7 @@ export const requestJson = async <T>(
   api: ApiBackend,
   method: string,
   path: string,
-  options: ApiRequestOptions = {},
+  options: CliRequestOptions = {},
 ): Promise<T> => parseResponse<T>(await api.send(method, path, options))
 
 /** The maximum size of a page. */
@@ -111,7 +111,7 @@ const MAX_PAGE_SIZE = 1000
 export async function fetchList<T>(
   api: ApiBackend,
   path: string,
-  { limit, query, key = 'items' }: { limit: number; query?: ApiRequestOptions['query']; key?: string },
+  { limit, query, key = 'items' }: { limit: number; query?: CliRequestOptions['query']; key?: string },
 ): Promise<{ items: T[]; hasMore: boolean }> {
   const items: T[] = []
   let cursor: string | undefined
@@ -125,7 +125,7 @@ export async function fetchList<T>(
 }
 
 /** The header with the reason of a change: one line of UTF-8 bytes, because headers are Latin-1. */
-export const reasonHeader = (reason: string | undefined): Pick<ApiRequestOptions, 'headers'> =>
+export const reasonHeader = (reason: string | undefined): Pick<CliRequestOptions, 'headers'> =>
   reason === undefined
     ? {}
     : { headers: { 'x-reason': Buffer.from(reason.replace(/\s+/g, ' ').trim()).toString('latin1') } }
