@@ -53,7 +53,7 @@ export {
 } from './resolve/call-configuration.js'
 export type { DeadLetterOptions } from './resolve/dead-letter-options.js'
 export type { ErrorLogOptions } from './resolve/error-log-options.js'
-export { type DecoratedMethod, decoratorOverrides } from './resolve/overrides.js'
+export { decoratorOverrides } from './resolve/overrides.js'
 export { callConfiguration, deadLetterOptions, errorLogOptions } from './resolve/part-options.js'
 export { type ResolvedConfig, resolveConfig } from './resolve/resolve-config.js'
 export type { Actor, EventInput, Logger, RuntimeContext } from './runtime-context.js'

@@ -101,10 +101,16 @@ export {
   type policySchema,
   type RetryPolicy,
 } from './policy.js'
-export { POLICY_FIELDS, type PolicyField, type PolicyFieldKind, type PolicyPart } from './policy-fields.js'
+export {
+  type AnyPolicyField,
+  POLICY_FIELDS,
+  type PolicyField,
+  type PolicyFieldKind,
+  type PolicyPart,
+} from './policy-fields.js'
 export { errorMessageOf, errorStackOf, errorTypeOf, summarizeError } from './redact/error-summary.js'
 export { patternProblem } from './redact/patterns.js'
-export { makeRedactor, type RedactOptions } from './redact/redact.js'
+export { makeRedactor, type Redact, type RedactOptions } from './redact/redact.js'
 export {
   configVersionCodec,
   type configVersionSchema,

@@ -69,6 +69,11 @@ export interface PolicyPart {
   readonly nullable: true
 }
 
+/** A field of a policy or an object of fields, for code that treats both alike. */
+export interface AnyPolicyField extends Partial<PolicyField>, Partial<Pick<PolicyPart, 'fields'>> {
+  readonly description: string
+}
+
 /** The retry options that a policy does not have, or has under another name: functions, and settings of one request. */
 type OtherOption =
   | 'retryOn'

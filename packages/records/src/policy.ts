@@ -7,7 +7,7 @@ import {
   nonNegativeIntegerField,
   positiveIntegerField,
 } from './codec/record-fields.js'
-import { POLICY_FIELDS, type PolicyFieldKind } from './policy-fields.js'
+import { type AnyPolicyField, POLICY_FIELDS, type PolicyFieldKind } from './policy-fields.js'
 
 /** How delays grow from one retry to the next. */
 export const backoffType = z.enum(BACKOFF_TYPES)
@@ -56,19 +56,12 @@ type FieldSchema<F> = F extends { readonly nullable: true }
 
 type RecordShape<Fields> = { -readonly [Name in keyof Fields]: FieldSchema<Fields[Name]> }
 
-interface AnyField {
-  readonly kind?: keyof Kinds
-  readonly fields?: { readonly [name: string]: AnyField }
-  readonly optional?: true
-  readonly nullable?: true
-}
-
-function fieldSchema({ kind = 'text', fields, optional, nullable }: AnyField): z.ZodType {
+function fieldSchema({ kind = 'text', fields, optional, nullable }: AnyPolicyField): z.ZodType {
   const schema = fields === undefined ? SCHEMA_BY_KIND[kind]() : z.object(recordShape(fields))
   return nullable ? schema.nullish() : optional ? schema.optional() : schema
 }
 
-const recordShape = <Fields extends { readonly [name: string]: AnyField }>(
+const recordShape = <Fields extends { readonly [name: string]: AnyPolicyField }>(
   fields: Fields,
 ): RecordShape<Fields> =>
   Object.fromEntries(

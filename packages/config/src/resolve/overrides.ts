@@ -1,4 +1,5 @@
 import { suggest } from '@holdfast/records'
+import type { DecoratedMethod } from 'holdfast/decorators'
 import { overridePlaces, overrideProblems, SETTING_NAMES } from 'holdfast/internal'
 import { variableName } from '../environment/environment.js'
 import { type Environment, parseScalar } from '../environment/interpolate.js'
@@ -55,14 +56,6 @@ const unknownWord = (kind: string, word: string, known: readonly string[]): Prob
   got: formatValue(word),
   suggestion: suggest(word, known),
 })
-
-/** A decorated method. */
-export interface DecoratedMethod {
-  /** The name of the class. */
-  readonly owner: string
-  /** The name of the method. */
-  readonly method: string
-}
 
 /**
  * The overrides from environment variables, each with its variable: for the known keys, for all methods, and for the

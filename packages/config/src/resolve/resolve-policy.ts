@@ -1,4 +1,4 @@
-import { camelKey, POLICY_FIELDS, type RetryPolicy, snakeKey } from '@holdfast/records'
+import { type AnyPolicyField, camelKey, POLICY_FIELDS, type RetryPolicy, snakeKey } from '@holdfast/records'
 import type { DurationValue, ProblemFacts } from '../problems/problem.js'
 import { BUILT_IN_POLICIES } from '../schema/built-in-policies.js'
 import type { Layer } from '../schema/layer.js'
@@ -35,16 +35,10 @@ export interface ResolvedPolicy {
   readonly origins: { readonly [field: string]: FieldOrigin }
 }
 
-interface AnyField {
-  readonly default?: unknown
-  readonly nullable?: true
-  readonly fields?: { readonly [name: string]: AnyField }
-}
-
-const FIELDS = Object.entries(POLICY_FIELDS as { readonly [name: string]: AnyField })
+const FIELDS = Object.entries(POLICY_FIELDS as { readonly [name: string]: AnyPolicyField })
 
 /** The default values of fields, by their name in TypeScript. */
-const defaultValues = (fields: readonly (readonly [name: string, field: AnyField])[]): object =>
+const defaultValues = (fields: readonly (readonly [name: string, field: AnyPolicyField])[]): object =>
   Object.freeze(
     Object.fromEntries(
       fields.flatMap(([name, field]) => ('default' in field ? [[camelKey(name), field.default]] : [])),

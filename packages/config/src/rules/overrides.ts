@@ -1,9 +1,9 @@
 import { snakeKey } from '@holdfast/records'
+import type { DecoratedMethod } from 'holdfast/decorators'
 import { BREAKER_DEFAULTS, type OptionProblem, parseBreakerOptions } from 'holdfast/internal'
 import { OverriddenPolicies } from '../resolve/overridden.js'
 import { mappedOperations, policiesAt } from '../resolve/override-scopes.js'
 import {
-  type DecoratedMethod,
   environmentOverrides,
   type OverrideValue,
   overrideProblem,

@@ -1,4 +1,5 @@
 import {
+  type AnyPolicyField,
   backoffType,
   jitterType,
   nestedRetries,
@@ -50,12 +51,12 @@ const SCHEMA_BY_KIND = {
   nested: () => enumOf(nestedRetries),
 } satisfies Record<PolicyFieldKind, () => z.ZodType>
 
-type Kinds = typeof SCHEMA_BY_KIND
+type ConfigSchemas = typeof SCHEMA_BY_KIND
 
-type ValueSchema<F> = F extends { readonly fields: infer Parts }
+type ConfigValueSchema<F> = F extends { readonly fields: infer Parts }
   ? z.ZodObject<PartShape<Parts>, z.core.$strict>
-  : F extends { readonly kind: infer Kind extends keyof Kinds }
-    ? ReturnType<Kinds[Kind]>
+  : F extends { readonly kind: infer Kind extends keyof ConfigSchemas }
+    ? ReturnType<ConfigSchemas[Kind]>
     : never
 
 /** In a part, a field is required unless it has a default or is optional. */
@@ -63,44 +64,36 @@ type PartShape<Fields> = {
   -readonly [Name in keyof Fields]: Fields[Name] extends
     | { readonly default: unknown }
     | { readonly optional: true }
-    ? z.ZodOptional<ValueSchema<Fields[Name]>>
-    : ValueSchema<Fields[Name]>
+    ? z.ZodOptional<ConfigValueSchema<Fields[Name]>>
+    : ConfigValueSchema<Fields[Name]>
 }
 
 /** In a policy, every field is optional, because layers supply absent values. */
 type EntryShape<Fields> = {
   -readonly [Name in keyof Fields]: Fields[Name] extends { readonly nullable: true }
-    ? z.ZodOptional<z.ZodNullable<ValueSchema<Fields[Name]>>>
-    : z.ZodOptional<ValueSchema<Fields[Name]>>
+    ? z.ZodOptional<z.ZodNullable<ConfigValueSchema<Fields[Name]>>>
+    : z.ZodOptional<ConfigValueSchema<Fields[Name]>>
 }
 
-interface AnyField {
-  readonly kind?: keyof Kinds
-  readonly fields?: { readonly [name: string]: AnyField }
-  readonly description: string
-  readonly default?: unknown
-  readonly absent?: string
-  readonly optional?: true
-  readonly nullable?: true
-}
+const mapFields = (
+  fields: { readonly [name: string]: AnyPolicyField },
+  toSchema: (field: AnyPolicyField) => z.ZodType,
+) => Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, toSchema(field)]))
 
-const mapFields = (fields: { readonly [name: string]: AnyField }, toSchema: (field: AnyField) => z.ZodType) =>
-  Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, toSchema(field)]))
-
-const valueSchema = ({ kind = 'text', fields }: AnyField): z.ZodType =>
+const valueSchema = ({ kind = 'text', fields }: AnyPolicyField): z.ZodType =>
   fields === undefined ? SCHEMA_BY_KIND[kind]() : z.strictObject(mapFields(fields, partSchema))
 
-const partSchema = (field: AnyField): z.ZodType =>
+const partSchema = (field: AnyPolicyField): z.ZodType =>
   'default' in field || field.optional
     ? optionalSchema(field)
     : requiredKey(valueSchema(field), field.description)
 
-const optionalSchema = (field: AnyField): z.ZodType =>
+const optionalSchema = (field: AnyPolicyField): z.ZodType =>
   field.absent === undefined
     ? optionalKey(valueSchema(field), field.description, field.default)
     : absentKey(valueSchema(field), field.description, field.absent)
 
-const entrySchema = (field: AnyField): z.ZodType =>
+const entrySchema = (field: AnyPolicyField): z.ZodType =>
   field.nullable ? nullableKey(valueSchema(field), field.description, field.absent) : optionalSchema(field)
 
 /** Every field of a policy except its id. */

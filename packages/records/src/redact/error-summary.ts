@@ -1,5 +1,5 @@
 import type { ErrorSummary } from '../session.js'
-import { makeRedactor } from './redact.js'
+import { makeRedactor, type Redact } from './redact.js'
 
 /** The longest name, message and stack in a record. */
 const MAX_NAME_LENGTH = 200
@@ -8,9 +8,6 @@ const MAX_STACK_LENGTH = 8000
 
 /** Stacks of causes are added up to this length, which is more than the redactor reads of a text. */
 const MAX_RAW_STACK_LENGTH = 16_384
-
-/** Returns a copy without secrets. */
-type Redact = <T>(value: T) => T
 
 /** The redactor without own keys and patterns. */
 const redactDefaults: Redact = makeRedactor()

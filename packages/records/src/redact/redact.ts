@@ -18,6 +18,9 @@ const stringList: OptionCheck = [
   (value) => Array.isArray(value) && value.every((item) => typeof item === 'string'),
 ]
 
+/** Returns a copy of a value without secrets. */
+export type Redact = ReturnType<typeof makeRedactor>
+
 /** The problems of the options. */
 export const redactProblems = ({ patterns = [] }: RedactOptions): OptionProblem[] =>
   patterns.flatMap((pattern, i) => patternProblem(`redact.patterns.${i}`, pattern) ?? [])

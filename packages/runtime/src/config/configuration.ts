@@ -9,7 +9,6 @@ import {
   callConfiguration,
   checkConfig,
   type DeadLetterOptions,
-  type DecoratedMethod,
   deadLetterOptions,
   decoratorOverrides,
   describeProblem,
@@ -31,6 +30,7 @@ import {
   type RuntimeContext,
 } from '@holdfast/config'
 import { errorMessageOf, type RetryPolicy } from '@holdfast/records'
+import type { DecoratedMethod } from 'holdfast/decorators'
 import type { PolicyService } from '../api-types.js'
 import { parseActor } from '../call-options.js'
 import { PayloadCipher } from '../dead-letters/payload-cipher.js'

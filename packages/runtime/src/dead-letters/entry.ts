@@ -28,8 +28,6 @@ export interface DeadLetterInput {
 export const replayPayloadOf = ({ originalPayload, editedPayload }: DeadLetter): unknown =>
   editedPayload ?? originalPayload
 
-type ErrorDetails = DeadLetter['errorDetails']
-
 /** The stack of the caller, for errors without one. */
 const currentStack = (): string =>
   new Error('the error has no stack; this is where it was stored').stack ?? ''
@@ -39,7 +37,7 @@ export function toErrorDetails(
   error: unknown,
   runtime: Pick<RuntimeContext, 'redact'>,
   retries?: number,
-): ErrorDetails {
+): DeadLetter['errorDetails'] {
   const redact = <T>(value: T): T => runtime.redact(value)
   return {
     errorType: error === undefined ? 'Error' : errorTypeOf(error, redact),

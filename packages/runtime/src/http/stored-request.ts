@@ -1,3 +1,4 @@
+import type { Redact } from '@holdfast/records'
 import { HoldfastError } from 'holdfast'
 import type { FetchBody, FetchInput } from 'holdfast/http'
 import type { HostedRequest } from 'holdfast/internal'
@@ -28,9 +29,6 @@ export function parseStoredRequest(payload: unknown): StoredRequest {
     'the payload of the dead letter is not a request: expected { method, url, headers, body, body_encoding }',
   )
 }
-
-/** Removes secrets from a value: the function of the runtime. */
-type Redact = <T>(value: T) => T
 
 /** Whether the value of a key with this name is always secret. */
 const isSecretName = (name: string, redact: Redact): boolean => redact({ [name]: 'value' })[name] !== 'value'

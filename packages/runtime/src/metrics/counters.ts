@@ -5,7 +5,7 @@ const BUCKET_BOUNDS_MS: readonly number[] = Object.freeze([
 ])
 
 /** The number of durations in each bucket, and their sum. */
-export interface Histogram {
+export interface DurationHistogram {
   /** The upper bounds of the buckets, in milliseconds. */
   readonly bounds: readonly number[]
   /** One count per bucket and a last one for durations above all bounds. Not cumulative. */
@@ -13,14 +13,14 @@ export interface Histogram {
   sum: number
 }
 
-const createHistogram = (): Histogram => ({
+const createHistogram = (): DurationHistogram => ({
   bounds: BUCKET_BOUNDS_MS,
   counts: new Float64Array(BUCKET_BOUNDS_MS.length + 1),
   sum: 0,
 })
 
 /** Counts a duration that represents `weight` durations. */
-export function recordDuration(histogram: Histogram, duration: number, weight: number): void {
+export function recordDuration(histogram: DurationHistogram, duration: number, weight: number): void {
   let bucket = 0
   while (bucket < BUCKET_BOUNDS_MS.length && duration > (BUCKET_BOUNDS_MS[bucket] as number)) bucket++
   histogram.counts[bucket] = (histogram.counts[bucket] as number) + weight
@@ -41,8 +41,8 @@ export interface OperationCounters {
   /** Calls that were rejected before their first attempt, by the stop reason. */
   readonly rejections: Map<string, number>
   /** The durations of calls and of attempts. Those of first-attempt successes are estimated from samples. */
-  readonly calls: Histogram
-  readonly attempts: Histogram
+  readonly calls: DurationHistogram
+  readonly attempts: DurationHistogram
 }
 
 const createOperationCounters = (): OperationCounters => ({

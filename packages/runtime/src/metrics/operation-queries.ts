@@ -10,8 +10,6 @@ import {
   type SeriesRegistry,
 } from './series-registry.js'
 
-type SeriesRegistries = readonly SeriesRegistry[]
-
 /** The most points of a result: about 20 MB of JSON. */
 const MAX_POINTS = 100_000
 
@@ -86,7 +84,7 @@ class WindowSums {
 
 /** The calls of operations. The minutes that start in the window are counted, and the minute in which it starts. */
 export function queryOperations(
-  registries: SeriesRegistries,
+  registries: readonly SeriesRegistry[],
   { from, to, step, operation }: OperationsQuery & { step: number },
 ): MetricsByOperation {
   const [start, end] = [Math.floor(from.getTime() / MINUTE_MS) * MINUTE_MS, to.getTime()]
@@ -127,7 +125,7 @@ export function queryOperations(
  * together they have more than a result lists: those with the fewest calls are `other`.
  */
 function namesByLabel(
-  registries: SeriesRegistries,
+  registries: readonly SeriesRegistry[],
   from: number,
   to: number,
   selected: string | undefined,
@@ -153,7 +151,7 @@ function namesByLabel(
 
 /** Adds the calls of operations to sums. */
 function addOperations(
-  registries: SeriesRegistries,
+  registries: readonly SeriesRegistry[],
   names: readonly string[],
   from: number,
   to: number,
@@ -180,7 +178,7 @@ function addOperations(
 
 /** The breakers that calls of each operation had to pass, in the hours of the window. */
 function breakersByOperation(
-  registries: SeriesRegistries,
+  registries: readonly SeriesRegistry[],
   from: number,
   to: number,
 ): Map<string, Set<string>> {

@@ -19,8 +19,6 @@ import { LABEL_FIELDS, MEMBER_FIELDS, type SeriesRegistry, TOTAL_FIELDS } from '
 import { createSketch } from './sketch.js'
 import type { TimeSeries } from './time-series.js'
 
-type SeriesRegistries = readonly SeriesRegistry[]
-
 const ALL_TIME = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY] as const
 
 const ratio = (part: number, whole: number) => (whole > 0 ? part / whole : 0)
@@ -29,7 +27,7 @@ const floor = (time: number, step: number) => Math.floor(time / step) * step
 
 /** Sums the values of each label over all registries. */
 function sumByLabel(
-  registries: SeriesRegistries,
+  registries: readonly SeriesRegistry[],
   select: (registry: SeriesRegistry) => LabelledValues<TimeSeries>,
   from: number,
   to: number,
@@ -49,14 +47,14 @@ function sumByLabel(
 const countsByLabel = (map: Map<string, Float64Array>): Record<string, number> =>
   Object.fromEntries([...map].map(([label, numbers]) => [label, numbers[0] as number]))
 
-function sumTotals(registries: SeriesRegistries, from: number, to: number): Float64Array {
+function sumTotals(registries: readonly SeriesRegistry[], from: number, to: number): Float64Array {
   const into = new Float64Array(Object.keys(TOTAL_FIELDS).length)
   for (const { total } of registries) total.sum(from, to, into)
   return into
 }
 
 /** The summary over the retention time. */
-export function querySummary(registries: SeriesRegistries, retentionHours: number): MetricsSummary {
+export function querySummary(registries: readonly SeriesRegistry[], retentionHours: number): MetricsSummary {
   const total = sumTotals(registries, ...ALL_TIME)
   return {
     totalRetries: total[TOTAL_FIELDS.retries] as number,
@@ -67,7 +65,11 @@ export function querySummary(registries: SeriesRegistries, retentionHours: numbe
 }
 
 /** One point for each hour or day in which anything was counted. */
-export function querySeries(registries: SeriesRegistries, from: number, step: 'hour' | 'day'): MetricsSeries {
+export function querySeries(
+  registries: readonly SeriesRegistry[],
+  from: number,
+  step: 'hour' | 'day',
+): MetricsSeries {
   const points = new Map<number, Float64Array>()
   for (const { total } of registries)
     total.forEachSlot(from, Number.POSITIVE_INFINITY, (start, numbers, at) => {
@@ -97,7 +99,7 @@ export function querySeries(registries: SeriesRegistries, from: number, step: 'h
 }
 
 /** The metrics of members. An id that two pools share is written as `POOL:ID`. */
-export function queryMembers(registries: SeriesRegistries, from: number): MetricsByMember {
+export function queryMembers(registries: readonly SeriesRegistry[], from: number): MetricsByMember {
   const found = [...sumByLabel(registries, ({ members }) => members, from, Number.POSITIVE_INFINITY)].map(
     ([key, numbers]) => {
       const [pool = '', id] = key.split(':').map(decodeURIComponent)
@@ -124,7 +126,7 @@ export function queryMembers(registries: SeriesRegistries, from: number): Metric
 
 /** The metrics of a window: the minutes that start in it, and the minute in which it starts. */
 export function queryWindow(
-  registries: SeriesRegistries,
+  registries: readonly SeriesRegistry[],
   recent: AttemptRing,
   { from, to }: { from: Date; to: Date },
 ): MetricsWindow {
@@ -166,7 +168,7 @@ export function queryWindow(
   }
 }
 
-function queryLatency(registries: SeriesRegistries, recent: AttemptRing, from: number, to: number) {
+function queryLatency(registries: readonly SeriesRegistry[], recent: AttemptRing, from: number, to: number) {
   const sketch = createSketch()
   if (registries.length === 1 && recent.isCompleteSince(from)) recent.merge(from, to, sketch)
   else for (const { latencies } of registries) latencies.merge(from, to, sketch)
