@@ -71,6 +71,7 @@ export interface PolicyPart {
 
 /** A field of a policy or an object of fields, for code that treats both alike. */
 export interface AnyPolicyField extends Partial<PolicyField>, Partial<Pick<PolicyPart, 'fields'>> {
+  /** The meaning, in one sentence. */
   readonly description: string
 }
 
