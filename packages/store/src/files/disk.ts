@@ -156,13 +156,16 @@ export class Disk {
       // A killed process may have left a partial line.
       await this.write(file, last.toString() === '\n' ? lines : `\n${lines}`)
       await file.datasync()
+      if (size === 0 || !this.flushedNames.has(path)) await this.flushName(path)
     } catch (error) {
       await this.undoAppend(path, size).catch(() => {})
       throw error
     } finally {
       await file.close()
     }
-    if (size > 0 && this.flushedNames.has(path)) return
+  }
+
+  private async flushName(path: string): Promise<void> {
     this.flushedNames.delete(path)
     await this.syncFolder(dirname(path))
     this.flushedNames.add(path)
