@@ -51,8 +51,6 @@ export class ConfigMigrator {
     const nonData = findNonData(value)
     if (!isMapping(value)) this.reject(file, `expected a mapping of settings, got ${formatValue(value)}`)
     else if (nonData !== undefined) this.reject(file, `expected plain settings, got a value that ${nonData}`)
-    else if (Object.keys(value).length === 0)
-      this.addProblem(file, [], 'expected settings, got an empty mapping')
     else if (value.version !== undefined || isMapping(value.policies) || isMapping(value.subsystem_mappings))
       this.addConfig(file, value)
     else {
@@ -70,24 +68,35 @@ export class ConfigMigrator {
       return
     }
     this.hasReadAny = true
-    for (const [id, policy] of Object.entries(isMapping(policies) ? policies : {}))
+    for (const [id, policy] of this.entriesOf(file, ['policies'], 'policies', policies))
       if (isMapping(policy)) this.addPolicy(file, ['policies', id], id, policy)
       else if (policy === null) this.addPolicy(file, ['policies', id], id, {})
       else this.reportLost(file, ['policies', id], 'policies', policy)
-    for (const [name, breaker] of Object.entries(isMapping(circuit_breakers) ? circuit_breakers : {}))
+    for (const [name, breaker] of this.entriesOf(file, ['circuit_breakers'], 'breakers', circuit_breakers))
       if (isMapping(breaker)) this.addBreaker(file, ['circuit_breakers', name], name, breaker)
       else this.reportLost(file, ['circuit_breakers', name], 'breakers', breaker)
-    for (const [subsystem, operations] of Object.entries(
-      isMapping(subsystem_mappings) ? subsystem_mappings : {},
-    ))
-      for (const [operation, kinds] of Object.entries(isMapping(operations) ? operations : {}))
-        for (const [kind, id] of Object.entries(isMapping(kinds) ? kinds : {}))
+    const path = ['subsystem_mappings']
+    for (const [subsystem, operations] of this.entriesOf(file, path, 'mappings', subsystem_mappings))
+      for (const [operation, kinds] of this.entriesOf(file, [...path, subsystem], 'mappings', operations))
+        for (const [kind, id] of this.entriesOf(file, [...path, subsystem, operation], 'mappings', kinds))
           if (typeof id === 'string') this.addMapping([subsystem, operation, kind], id)
-          else this.reportLost(file, ['subsystem_mappings', subsystem, operation, kind], 'mappings', id)
+          else this.reportLost(file, [...path, subsystem, operation, kind], 'mappings', id)
     for (const [section, held] of Object.entries(others))
       if (section in this.wire)
         this.addProblem(file, [section], 'another file has the same section, which was used instead')
       else this.wire[section] = structuredClone(held)
+  }
+
+  /** The entries of a section. A section that is not a mapping is reported, and an empty one has none. */
+  private entriesOf(
+    file: string | undefined,
+    path: readonly string[],
+    what: keyof ConfigMigrator['inputCounts'],
+    section: unknown,
+  ): [string, unknown][] {
+    if (isMapping(section)) return Object.entries(section)
+    if (section !== undefined && section !== null) this.reportLost(file, path, what, section)
+    return []
   }
 
   /** Whether this release can read a version. The version number of a file that cannot be read is not changed. */
@@ -117,6 +126,10 @@ export class ConfigMigrator {
 
   /** Adds settings with other field names at any depth. The keys on the way are subsystem, operation and kind. */
   private addSettings(file: string | undefined, path: readonly string[], value: Mapping): void {
+    if (Object.keys(value).length === 0) {
+      this.addProblem(file, path, 'expected settings, got an empty mapping')
+      return
+    }
     const id = path.join('_').replace(/[^\w-]+/g, '_') || 'default'
     if (looksLikePolicy(translateLibraryOptions(value)?.value ?? value)) {
       this.addPolicy(file, path, id, value)
