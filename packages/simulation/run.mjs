@@ -2,6 +2,7 @@
 //
 //     npm run test:simulation -- --seeds 1000 --from 1     seeds 1 to 1000
 //     npm run test:simulation -- --seed 42 --trace         one seed, with everything that happens
+//     npm run test:simulation -- --scenario FILE           a scenario that was stored as JSON
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { bundleSimulation } from './bundle.mjs'

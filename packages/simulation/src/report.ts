@@ -9,8 +9,9 @@ const isNoise = (line: string): boolean => line.endsWith(' layers.latest')
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(3).padStart(9)} s`
 
-/** The report of a seed that fails: the violation, and the reduced scenario with the end of its trace. */
-export function formatFailure(seed: number, { scenario, result }: FailingScenario): string {
+/** The report of a seed that fails: the violation, and the reduced scenario with the end of its trace. `path` is the file that has it. */
+export function formatFailure({ scenario, result }: FailingScenario, path: string): string {
+  const { seed } = scenario
   const lines = result.lines.filter((line) => !isNoise(line))
   return [
     `seed ${seed} fails: ${result.violation?.message}`,
@@ -25,5 +26,6 @@ export function formatFailure(seed: number, { scenario, result }: FailingScenari
     ...lines.slice(-MAX_LINES),
     '',
     `repeat it: npm run test:simulation -- --seed ${seed}`,
+    `repeat the reduced scenario: npm run test:simulation -- --scenario ${path}`,
   ].join('\n')
 }

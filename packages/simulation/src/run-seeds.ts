@@ -1,11 +1,18 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { workerData } from 'node:worker_threads'
 import { formatFailure } from './report.js'
 import { generateScenario } from './scenario/generate.js'
-import { faultKind } from './scenario/scenario.js'
+import { loadProblem } from './scenario/required-load.js'
+import type { Scenario } from './scenario/scenario.js'
+import { formatScenario, parseScenario, ScenarioFileError } from './scenario/scenario-file.js'
 import { shrink } from './shrink.js'
-import { simulate } from './simulate.js'
+import { type SimulationResult, simulate } from './simulate.js'
 import { cpuSeconds, formatViolation, PROGRESS, type Progress } from './supervise.js'
+
+/** Where the reduced scenarios of failing seeds are written, in the current folder. */
+const SCENARIOS_FOLDER = '.cache/simulation'
 
 const readOptions = () =>
   parseArgs({
@@ -13,6 +20,7 @@ const readOptions = () =>
       seeds: { type: 'string', default: '100' },
       from: { type: 'string', default: '1' },
       seed: { type: 'string' },
+      scenario: { type: 'string' },
       trace: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
     },
@@ -25,11 +33,33 @@ const parseCount = (name: string, text: string): number => {
   process.exit(2)
 }
 
-/** Simulates seeds, prints the progress, and reduces the first one that fails. */
+/** Reads the scenario of a file, or ends the command with the problem. */
+function readScenario(path: string): Scenario {
+  try {
+    return parseScenario(readFileSync(path, 'utf8'))
+  } catch (error) {
+    const isExpected = error instanceof ScenarioFileError || (error as { code?: string }).code !== undefined
+    if (!isExpected) throw error
+    console.error(`--scenario ${path}: ${(error as Error).message}`)
+    process.exit(2)
+  }
+}
+
+/** Writes a reduced scenario, so that it can become a regression test. Returns the path. */
+function writeScenario(scenario: Scenario): string {
+  mkdirSync(SCENARIOS_FOLDER, { recursive: true })
+  const path = join(SCENARIOS_FOLDER, `seed-${scenario.seed}.json`)
+  writeFileSync(path, formatScenario(scenario))
+  return path
+}
+
+/** Simulates seeds or the scenario of a file, prints the progress, and reduces the first one that fails. */
 export async function runSeeds(): Promise<void> {
   const values = readOptions()
-  const from = parseCount('from', values.seed ?? values.from)
-  const count = values.seed === undefined ? parseCount('seeds', values.seeds) : 1
+  const stored = values.scenario === undefined ? undefined : readScenario(values.scenario)
+  const from = stored?.seed ?? parseCount('from', values.seed ?? values.from)
+  const isSingle = stored !== undefined || values.seed !== undefined
+  const count = isSingle ? 1 : parseCount('seeds', values.seeds)
 
   const startedAt = cpuSeconds()
   const { numbers, isTTY: isInteractive } = workerData as Progress
@@ -47,40 +77,54 @@ export async function runSeeds(): Promise<void> {
     return `${done} of ${count} seeds, ${(used / done).toFixed(2)} s of CPU per seed, ${rate} seeds per core-hour`
   }
 
-  let failedSeed: number | undefined
-  for (let done = 0; done < count && failedSeed === undefined; done++) {
+  function addTotals({ events, load, faultsByKind: kinds }: SimulationResult): void {
+    totals.events += events
+    totals.calls += load.calls
+    totals.faults += load.faults
+    for (const [kind, number] of kinds) faultsByKind.set(kind, (faultsByKind.get(kind) ?? 0) + number)
+  }
+
+  /** Prints a failure, and reduces its scenario unless another command reads the output. */
+  async function reportFailure(scenario: Scenario, result: SimulationResult): Promise<void> {
+    const { seed } = scenario
+    const message = result.violation?.message ?? ''
+    if (values.json) return console.log(formatViolation(seed, message))
+    console.log(`${message}\nreducing seed ${seed} …`)
+    const reduced = await shrink({ scenario, result }, { onEvent })
+    console.log(formatFailure(reduced, writeScenario(reduced.scenario)))
+  }
+
+  let hasFailed = false
+  for (let done = 0; done < count && !hasFailed; done++) {
     const seed = from + done
-    const scenario = generateScenario(seed)
+    const scenario = stored ?? generateScenario(seed)
     numbers[PROGRESS.seed] = seed
     const result = await simulate(scenario, { record: values.trace, onEvent })
     if (values.trace) console.log(result.lines.join('\n'))
-    if (values.seed !== undefined)
+    if (isSingle)
       console.log(
         `seed ${seed}: trace ${result.digest}, ${result.events} events, ${JSON.stringify(result.stats)}`,
       )
-    totals.events += result.events
-    totals.calls += scenario.calls.length
-    totals.faults += scenario.faults.length
-    for (const fault of scenario.faults) {
-      const kind = faultKind(fault)
-      faultsByKind.set(kind, (faultsByKind.get(kind) ?? 0) + 1)
-    }
+    addTotals(result)
+    // A planted bug can end a seed early in another way than by a violation, and is not found by that.
+    const problem = stored !== undefined || values.json ? undefined : loadProblem(result.load)
     if (result.violation !== undefined) {
-      failedSeed = seed
-      if (values.json) console.log(formatViolation(seed, result.violation.message))
-      else {
-        console.log(`${result.violation.message}\nreducing seed ${seed} …`)
-        console.log(formatFailure(seed, await shrink({ scenario, result }, { onEvent })))
-      }
+      hasFailed = true
+      await reportFailure(scenario, result)
+    } else if (problem !== undefined) {
+      hasFailed = true
+      console.log(`seed ${seed} is too small: it executed ${problem}`)
     } else if (isInteractive) process.stdout.write(`\r${progress(done + 1)}`)
     else if ((done + 1) % 100 === 0) console.log(progress(done + 1))
   }
-  if (failedSeed === undefined) {
-    const { events, calls, faults } = totals
-    console.log(
-      `${isInteractive ? '\r' : ''}${progress(count)}: ${events} events, ${calls} calls, ${faults} faults, no violation`,
-    )
-    const kinds = [...faultsByKind].toSorted(([a], [b]) => (a < b ? -1 : 1))
-    console.log(`faults: ${kinds.map(([kind, number]) => `${kind} ${number}`).join(', ')}`)
-  } else process.exitCode = 1
+  if (hasFailed) {
+    process.exitCode = 1
+    return
+  }
+  const { events, calls, faults } = totals
+  console.log(
+    `${isInteractive ? '\r' : ''}${progress(count)}: ${events} events, ${calls} calls, ${faults} faults, no violation`,
+  )
+  const kinds = [...faultsByKind].toSorted(([a], [b]) => (a < b ? -1 : 1))
+  console.log(`faults: ${kinds.map(([kind, number]) => `${kind} ${number}`).join(', ')}`)
 }

@@ -24,7 +24,7 @@ import {
   type Scenario,
 } from './scenario/scenario.js'
 import { Trace } from './trace.js'
-import { Workload } from './workload.js'
+import { Workload } from './workload/workload.js'
 
 /** The result of a simulation. */
 export interface SimulationResult {
@@ -38,7 +38,18 @@ export interface SimulationResult {
   readonly events: number
   /** The virtual time of the end. */
   readonly endedAt: number
+  /** How much of the scenario was executed. */
+  readonly load: ExecutedLoad
+  /** The number of faults that had an effect, by kind. */
+  readonly faultsByKind: ReadonlyMap<string, number>
   readonly stats: Record<string, number>
+}
+
+/** What a simulation has executed: the actions that were made, and the faults that had an effect. */
+export interface ExecutedLoad {
+  readonly nodes: number
+  readonly calls: number
+  readonly faults: number
 }
 
 /** A requested replay is made within this time after the last fault. */
@@ -144,7 +155,7 @@ export async function simulate(
       new QueueContract(name, choices.fork(), !cluster.disks.has(name)),
     ]),
   )
-  const memory = new MemoryModel((process) => workload.workOf(process))
+  const memory = new MemoryModel((process) => workload.records.workOf(process))
   const injector = new FaultInjector(scheduler, cluster, upstreams, (text) => addTrace('fault', text))
 
   for (const fault of scenario.faults) scheduler.schedule(fault.at, () => injector.inject(fault))
@@ -152,7 +163,10 @@ export async function simulate(
   const drainAt = DRILL_START_MS + cluster.nodes.length * DRILL_SLOT_MS
   for (const [number, call] of [...scenario.calls, ...drill].entries())
     scheduler.schedule(call.at, () => {
-      const { process, runtime } = cluster.nodes[call.node % cluster.nodes.length] as SimulatedNode
+      // As behind a load balancer, another node makes the calls of one that is down.
+      const { length } = cluster.nodes
+      const nodes = cluster.nodes.map((_, offset) => cluster.nodes[(call.node + offset) % length])
+      const { process, runtime } = nodes.find((node) => node?.runtime !== undefined) ?? {}
       if (process === undefined || runtime === undefined) {
         workload.counts.skipped++
         return
@@ -179,7 +193,7 @@ export async function simulate(
     scheduler.schedule(at, () =>
       check(() => {
         memory.checkState(cluster.nodes, false)
-        workload.checkCounters(cluster.nodes, false)
+        workload.records.checkCounters(cluster.nodes, false)
         if (at >= CONVERGED_MS) breakers.checkConverged(cluster.nodes)
       }),
     )
@@ -228,7 +242,7 @@ export async function simulate(
       model.checkAllCompleted(START_WALL_MS + drainAt)
     }
     breakers.checkConverged(cluster.nodes)
-    workload.checkCounters(cluster.nodes, true)
+    workload.records.checkCounters(cluster.nodes, true)
     const isOnServer = (process: Process) => !cluster.disks.has(nodeOf(process.name))
     records.checkWritten(cluster.nodes, isOnServer)
     housekeeping.check(cluster.nodes, isOnServer)
@@ -251,8 +265,16 @@ export async function simulate(
     lines: trace.lines,
     events: scheduler.eventCount,
     endedAt: scheduler.now,
+    load: {
+      nodes: cluster.nodes.length,
+      // Those of the drill do not count.
+      calls: scenario.calls.length - workload.counts.skipped - workload.counts.idle,
+      faults: injector.effects.count,
+    },
+    faultsByKind: injector.effects.byKind,
     stats: {
       ...workload.counts,
+      faults: injector.effects.count,
       acknowledged: deadLetters.acknowledgedCount,
       completed: deadLetters.completedCount,
       leases: deadLetters.leaseCount,

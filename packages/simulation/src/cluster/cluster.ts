@@ -18,6 +18,7 @@ import {
   createSimulatedRedis,
   createSimulatedRedisDriver,
   type SimulatedPostgres,
+  type SimulatedRedis,
 } from '../substitutes/index.js'
 import { createNodeConfig } from './config.js'
 import { type Process, type ProcessPorts, SimulatedNode } from './simulated-node.js'
@@ -70,7 +71,9 @@ export class Cluster {
   readonly redis = createSimulatedRedis()
   /** The disks of the nodes that have one, by the name of the node. */
   readonly disks = new Map<string, NodeDisk>()
-  private readonly redisHost = createRedisHost(this.redis, () => this.now())
+  /** How many statements and commands the servers have rejected. */
+  readonly rejections: Record<Server, number> = { store: 0, redis: 0 }
+  private readonly redisHost = createRedisHost(this.countingRedis(), () => this.now())
   private readonly executedIds = new Set<string>()
   private readonly scheduler: Scheduler
   private readonly observer: ClusterObserver
@@ -218,12 +221,31 @@ export class Cluster {
     return {
       ...postgres,
       execute: (command, now) => {
-        const result = postgres.execute(command, now)
+        let result: unknown
+        try {
+          result = postgres.execute(command, now)
+        } catch (error) {
+          this.rejections.store++
+          throw error
+        }
         if (!this.executedIds.has(command.id)) {
           if (command.method.startsWith(QUEUE_PREFIX) || command.method.endsWith('.append'))
             this.executedIds.add(command.id)
           this.observer.onStoreExecuted(process, command.method, command.args, result)
         }
+        return result
+      },
+    }
+  }
+
+  /** The Redis server, as the commands of all processes reach it. */
+  private countingRedis(): SimulatedRedis {
+    const { redis } = this
+    return {
+      ...redis,
+      execute: (command, now, connection) => {
+        const result = redis.execute(command, now, connection)
+        if (result.error !== undefined && redis.faults.size > 0) this.rejections.redis++
         return result
       },
     }

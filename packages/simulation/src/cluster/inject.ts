@@ -1,6 +1,7 @@
 import type { Scheduler } from '../engine/scheduler.js'
 import type { Fault, Server } from '../scenario/scenario.js'
 import type { Cluster } from './cluster.js'
+import { FaultEffects } from './fault-effects.js'
 import type { SimulatedNode } from './simulated-node.js'
 import type { Upstreams } from './upstreams.js'
 
@@ -9,6 +10,7 @@ const STOP_TIMEOUT_MS = 90_000
 
 /** Makes the faults of a scenario happen. */
 export class FaultInjector {
+  readonly effects: FaultEffects
   private readonly scheduler: Scheduler
   private readonly cluster: Cluster
   private readonly upstreams: Upstreams
@@ -19,11 +21,13 @@ export class FaultInjector {
     this.cluster = cluster
     this.upstreams = upstreams
     this.onFault = onFault
+    this.effects = new FaultEffects(scheduler)
   }
 
   inject(fault: Fault): void {
     this.onFault(describeFault(fault))
-    const { cluster, scheduler } = this
+    const { cluster, scheduler, effects } = this
+    this.observeEffect(fault)
     const { network } = cluster
     switch (fault.kind) {
       case 'crash': {
@@ -37,6 +41,7 @@ export class FaultInjector {
         const node = this.node(fault.node)
         return cluster.crashes.arm(node.name, fault.microtask, () => {
           this.onFault(`crash of ${node.process?.name}`)
+          effects.add(fault)
           if (fault.isPowerFailure) cluster.losePower(node)
           else cluster.kill(node)
           node.startLater(fault.downMs)
@@ -112,6 +117,55 @@ export class FaultInjector {
           node.correctClock()
         })
       }
+    }
+  }
+
+  /** Counts the fault if it has an effect. Called before it happens. */
+  private observeEffect(fault: Fault): void {
+    const { cluster, effects, upstreams } = this
+    switch (fault.kind) {
+      case 'crash':
+      case 'restart':
+      case 'power_failure':
+      case 'clock_step':
+      case 'clock_drift':
+        if (this.node(fault.node).process !== undefined) effects.add(fault)
+        return
+      case 'await_crash':
+        // It is counted when it happens.
+        return
+      case 'lying_disk':
+      case 'disk_fault': {
+        const { disk } = cluster.disks.get(this.node(fault.node).name) ?? {}
+        if (disk !== undefined)
+          effects.addIfGrown(fault, fault.ms, () =>
+            fault.kind === 'lying_disk' ? disk.lieCount : disk.failureCount,
+          )
+        return
+      }
+      case 'partition':
+      case 'reset':
+      case 'slow':
+      case 'duplicate':
+      case 'loss': {
+        const { name } = this.node(fault.node)
+        const ms = fault.kind === 'reset' ? 0 : fault.ms
+        return effects.addIfGrown(fault, ms, () => cluster.network.affectedCount(name, fault.server))
+      }
+      case 'server_down':
+      case 'server_crash': {
+        const ms = fault.kind === 'server_crash' ? 0 : fault.ms
+        return effects.addIfGrown(fault, ms, () =>
+          cluster.nodes.reduce((sum, { name }) => sum + cluster.network.affectedCount(name, fault.server), 0),
+        )
+      }
+      case 'store_fault':
+      case 'redis_fault': {
+        const server = fault.kind === 'store_fault' ? 'store' : 'redis'
+        return effects.addIfGrown(fault, fault.ms, () => cluster.rejections[server])
+      }
+      case 'upstream_down':
+        return effects.addIfGrown(fault, fault.ms, () => upstreams.outageFailures.get(fault.operation) ?? 0)
     }
   }
 

@@ -7,6 +7,8 @@ const createUpstreamError = (operation: string) =>
 
 /** The services that calls need. While one is down, every attempt fails. */
 export class Upstreams {
+  /** How many attempts have failed because their service was down, by operation. */
+  readonly outageFailures = new Map<Operation, number>()
   private readonly outages = new Map<Operation, number>()
 
   isDown(operation: Operation): boolean {
@@ -40,6 +42,8 @@ export class Upstreams {
       const timer = clock.setTimer(() => {
         signal.removeEventListener('abort', onAbort)
         const failed = fails || this.isDown(operation)
+        if (this.isDown(operation))
+          this.outageFailures.set(operation, (this.outageFailures.get(operation) ?? 0) + 1)
         onEnd?.(failed)
         if (failed) reject(createUpstreamError(operation))
         else resolve(value)

@@ -100,7 +100,7 @@ export function createProcessFileSystem(
   /** Creates a name. @throws ENOSPC on a full disk, most of the time: a folder can have space for another name */
   function create<T extends Inode>(path: string, inode: T): T {
     const folder = parentOf(path)
-    if (disk.has('full') && disk.random() < 0.7) throw createSystemError('ENOSPC', path)
+    if (disk.has('full') && disk.random() < 0.7) throw disk.fail('ENOSPC', path)
     disk.changeNames({ folder, name: nameOf(path), inode })
     return inode
   }
@@ -110,7 +110,7 @@ export function createProcessFileSystem(
     const isFull = disk.has('full')
     const isShort = isFull || disk.random() < SHORT_WRITE_SHARE
     const count = isShort ? Math.floor(disk.random() * (bytes.length + 1)) : bytes.length
-    if (isFull && (count === 0 || disk.random() < 0.5)) throw createSystemError('ENOSPC', path)
+    if (isFull && (count === 0 || disk.random() < 0.5)) throw disk.fail('ENOSPC', path)
     file.write(bytes.subarray(0, count), position, disk.changeTime())
     return count
   }

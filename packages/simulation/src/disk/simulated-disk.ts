@@ -29,6 +29,9 @@ export class SimulatedDisk {
   readonly root = new FolderNode(0, 0)
   /** While it is set, a flush is acknowledged, and nothing reaches the device. */
   isLying = false
+  /** How many operations have failed, and how many flushes were acknowledged and not made. */
+  failureCount = 0
+  lieCount = 0
   private readonly faults = new Map<DiskFault, number>()
   private readonly scheduler: Scheduler
   private readonly choices: Choices
@@ -68,7 +71,13 @@ export class SimulatedDisk {
   /** @throws EIO while the disk fails */
   mayFail(path: string): void {
     const share = this.has('error') ? ERROR_SHARE : this.has('flaky') ? FLAKY_SHARE : 0
-    if (share > 0 && this.choices.chance(share)) throw createSystemError('EIO', path)
+    if (share > 0 && this.choices.chance(share)) throw this.fail('EIO', path)
+  }
+
+  /** Creates the error of an operation that fails because of a fault of the disk. */
+  fail(code: 'EIO' | 'ENOSPC', path: string): Error {
+    this.failureCount++
+    return createSystemError(code, path)
   }
 
   /** The time of a change. Every change has another one. */
@@ -101,7 +110,10 @@ export class SimulatedDisk {
 
   /** Makes the content of a file, or the names in a folder, durable. */
   flush(inode: Inode): void {
-    if (this.isLying) return
+    if (this.isLying) {
+      this.lieCount++
+      return
+    }
     if (inode instanceof FileNode) return inode.flush()
     this.pendingNames = this.pendingNames.filter((change) => {
       const isFlushed = change.names.some(({ folder }) => folder === inode)

@@ -39,6 +39,8 @@ class Route {
   duplicates = 0
   /** The probability that a packet is lost and sent again. Later packets of the same connection wait for it. */
   losses = 0
+  /** How many packets and connections its failures have changed. */
+  affectedCount = 0
   /** When the server last ended. It executes no request that was sent before. */
   serverEndedAt = Number.NEGATIVE_INFINITY
   /** Directions of connections, open or closed, with packets that wait for the end of a partition. */
@@ -71,6 +73,7 @@ class Lane {
   send(packet: Packet): void {
     const { scheduler, choices } = this.network
     const { now } = scheduler
+    if (this.route.meanDelay !== MEAN_DELAY_MS) this.route.affectedCount++
     const delay = choices.delay(this.route.meanDelay) + this.retransmitDelay()
     this.lastArrival = Math.max(this.lastArrival + PACKET_GAP_MS, now + delay)
     scheduler.schedule(this.lastArrival - now, () => this.arrive(packet))
@@ -87,6 +90,7 @@ class Lane {
     if (losses > 0)
       for (let count = 0; count < MAX_RETRANSMITS && this.network.choices.chance(losses); count++)
         delay += RETRANSMIT_MS * 2 ** count
+    if (delay > 0) this.route.affectedCount++
     return delay
   }
 
@@ -99,6 +103,7 @@ class Lane {
     if (!this.isAlive(packet)) return
     if (this.route.isPartitioned) {
       this.stalled.push(packet)
+      this.route.affectedCount++
       this.route.stalledLanes.add(this)
     } else packet.deliver()
   }
@@ -141,6 +146,7 @@ export class SimulatedLink implements Link {
       scheduler.schedule(wait, () => {
         if (this.isDead) return
         this.onArrival()
+        if (route.isPartitioned || route.isRefused) route.affectedCount++
         if (route.isPartitioned) return reject(new ConnectionLostError('the connection attempt timed out'))
         if (route.isRefused) return reject(new ConnectionLostError('the connection was refused'))
         if (!this.isOpen) this.startConnection()
@@ -186,7 +192,7 @@ export class SimulatedLink implements Link {
         reply(() => reject(error as Error))
       }
     }
-    const copies = this.network.choices.chance(this.route.duplicates) ? 2 : 1
+    const copies = this.countCopies()
     const packet = { connection, sentAt: scheduler.now, deliver: run }
     for (let copy = 0; copy < copies; copy++) this.toServer.send(packet)
   }
@@ -194,7 +200,7 @@ export class SimulatedLink implements Link {
   push(deliver: () => void): void {
     const { connection } = this
     if (!this.isOpen || this.isDead) return
-    const copies = this.network.choices.chance(this.route.duplicates) ? 2 : 1
+    const copies = this.countCopies()
     const arrive = () => {
       if (this.isDead) return
       this.onArrival()
@@ -202,6 +208,13 @@ export class SimulatedLink implements Link {
     }
     const packet = { connection, sentAt: this.network.scheduler.now, deliver: arrive }
     for (let copy = 0; copy < copies; copy++) this.toNode.send(packet)
+  }
+
+  /** How often a message arrives. */
+  private countCopies(): number {
+    if (!this.network.choices.chance(this.route.duplicates)) return 1
+    this.route.affectedCount++
+    return 2
   }
 
   close(): void {
@@ -225,6 +238,7 @@ export class SimulatedLink implements Link {
    */
   reset(hasLateRequests: boolean): void {
     if (!this.isOpen || this.isDead) return
+    this.route.affectedCount++
     this.end(hasLateRequests)
     this.onArrival()
     const lost = [...this.pending]
@@ -305,6 +319,11 @@ export class Network {
   /** Changes the probability that a packet is lost and sent again. */
   setLosses(node: string, server: string, probability: number): void {
     this.route(node, server).losses = probability
+  }
+
+  /** How many packets and connections between the node and the server were delayed, repeated, refused or broken by failures. */
+  affectedCount(node: string, server: string): number {
+    return this.route(node, server).affectedCount
   }
 
   private route(node: string, server: string): Route {

@@ -10,8 +10,9 @@ import {
   type Server,
 } from './scenario.js'
 
-const MIN_CALLS = 2000
-const MIN_FAULTS = 50
+/** More than every seed must execute: calls are not made while all nodes are down, and some faults have no effect. */
+const MIN_CALLS = 2080
+const MIN_FAULTS = 64
 /** How many crashes at an await a scenario has in addition. */
 const MIN_AWAIT_CRASHES = 6
 /** How many faults of disks a scenario with disks has in addition. */
@@ -21,8 +22,8 @@ const MIN_DISK_FAULTS = 8
 export function generateScenario(seed: number): Scenario {
   const choices = new Choices(seed)
   const nodes = choices.pick([3, 3, 3, 3, 4, 5])
-  const calls = Array.from({ length: MIN_CALLS + choices.below(200) }, () => planCall(choices, nodes))
-  const faults = Array.from({ length: MIN_FAULTS + choices.below(20) }, () => planFault(choices, nodes))
+  const calls = Array.from({ length: MIN_CALLS + choices.below(120) }, () => planCall(choices, nodes))
+  const faults = Array.from({ length: MIN_FAULTS + choices.below(12) }, () => planFault(choices, nodes))
   const diskNodes = planDiskNodes(choices, nodes)
   if (diskNodes.length > 0)
     for (let count = MIN_DISK_FAULTS + choices.below(8); count > 0; count--)

@@ -1,17 +1,16 @@
 import type { Holdfast } from '@holdfast/runtime'
 import { isHoldfastError } from 'holdfast'
-import { CallerSignals } from './caller-signals.js'
-import { type CallLimits, POLICY_LIMITS } from './cluster/config.js'
-import type { Process, SimulatedNode } from './cluster/simulated-node.js'
-import type { Upstreams } from './cluster/upstreams.js'
-import type { DeadLetterModel } from './dead-letters/dead-letter-model.js'
-import type { Scheduler } from './engine/scheduler.js'
-import { Violation } from './engine/violation.js'
-import { CallModel } from './invariants/call-model.js'
-import type { ProcessWork } from './invariants/memory-model.js'
-import type { OpeningModel } from './invariants/opening-model.js'
-import type { PermitModel } from './invariants/permit-model.js'
-import { OPERATIONS, type Operation, type PlannedAttempt, type PlannedCall } from './scenario/scenario.js'
+import { type CallLimits, POLICY_LIMITS } from '../cluster/config.js'
+import type { Process } from '../cluster/simulated-node.js'
+import type { Upstreams } from '../cluster/upstreams.js'
+import type { DeadLetterModel } from '../dead-letters/dead-letter-model.js'
+import type { Scheduler } from '../engine/scheduler.js'
+import { Violation } from '../engine/violation.js'
+import { CallModel } from '../invariants/call-model.js'
+import type { OpeningModel } from '../invariants/opening-model.js'
+import type { PermitModel } from '../invariants/permit-model.js'
+import { OPERATIONS, type Operation, type PlannedAttempt, type PlannedCall } from '../scenario/scenario.js'
+import { ProcessRecords } from './process-records.js'
 
 /**
  * The longest time that each action may take, whatever fails. All of them can wait for the store, which retries for up to 45 s, after
@@ -30,8 +29,6 @@ const LIMIT_MS: Record<PlannedCall['action'], number> = {
 
 /** A call of an operation without a timeout takes as long as its attempts. */
 const UNLIMITED_MS = 2_700_000
-
-const NO_WORK: ProcessWork = { startedCount: 0, activeCount: 0 }
 
 /** A handler of a replay that ends before its deadline in most cases. */
 const DEFAULT_ATTEMPT: PlannedAttempt = { ms: 50, fails: false }
@@ -67,52 +64,12 @@ interface PlannedEnqueue {
   readonly payload: object
 }
 
-interface BreakerCounts {
-  closed: number
-  open: number
-  half_open: number
-}
-
-const BREAKER_EVENTS = {
-  closed: 'circuit_breaker_closed',
-  open: 'circuit_breaker_opened',
-  half_open: 'circuit_breaker_half_opened',
-} as const
-
-/** How often the breakers of a process entered each state, as its metrics count it. */
-function countBreakerChanges(runtime: Holdfast): BreakerCounts {
-  const sum: BreakerCounts = { closed: 0, open: 0, half_open: 0 }
-  for (const [, { closed, open, half_open }] of runtime.metrics.counters().breakers) {
-    sum.closed += closed
-    sum.open += open
-    sum.half_open += half_open
-  }
-  return sum
-}
-
-/** The work of one process, and what it reported. */
-interface ProcessRecord {
-  /** Calls and actions since the process started, and those of them that have not ended, with the handlers that run. */
-  startedCount: number
-  activeCount: number
-  /** The items whose dead letters were reported as not stored. */
-  readonly itemsNotStored: Set<string>
-  readonly signals: CallerSignals
-  /** Attempts that succeeded, and events of calls that succeeded after a retry. */
-  successes: number
-  recoveries: number
-  /** Events of calls that failed, and calls that were rejected without such an event. */
-  failures: number
-  /** Events of breakers, by the new state, and the counters of the breakers when the process started. */
-  readonly breakerEvents: BreakerCounts
-  readonly breakersBefore: BreakerCounts
-}
-
 /** Makes the calls of a scenario, and checks their results. */
 export class Workload {
-  readonly counts = { started: 0, skipped: 0, succeeded: 0, failed: 0, handlers: 0 }
+  /** `idle` counts actions that had nothing to do: there was no entry to replay or to complete. */
+  readonly counts = { started: 0, skipped: 0, idle: 0, succeeded: 0, failed: 0, handlers: 0 }
+  readonly records = new ProcessRecords()
   private readonly parts: WorkloadParts
-  private readonly records = new WeakMap<Process, ProcessRecord>()
   /** The attempts of handlers that come next, by operation, so that replays differ. */
   private readonly handlerAttempts = new Map<Operation, PlannedAttempt>()
 
@@ -125,21 +82,7 @@ export class Workload {
 
   /** Registers handlers and starts the worker of a new process. The first node has neither: it requests replays from others. */
   onStarted(process: Process, runtime: Holdfast): void {
-    const record: ProcessRecord = {
-      startedCount: 0,
-      activeCount: 0,
-      itemsNotStored: new Set(),
-      signals: new CallerSignals(),
-      successes: 0,
-      recoveries: 0,
-      failures: 0,
-      breakerEvents: { closed: 0, open: 0, half_open: 0 },
-      breakersBefore: countBreakerChanges(runtime),
-    }
-    this.records.set(process, record)
-    runtime.events.on('dead_letter_failed', ({ context }) => {
-      if (typeof context?.item_id === 'string') record.itemsNotStored.add(context.item_id)
-    })
+    this.records.onStarted(process, runtime)
     runtime.events.on('dead_letter_replayed', ({ context }) =>
       this.checkAlive(process, () => {
         const id = String(context?.dlq_id)
@@ -150,12 +93,6 @@ export class Workload {
           )
       }),
     )
-    runtime.events.on('retry_success', () => void record.recoveries++)
-    runtime.events.on('retry_failure', () => void record.failures++)
-    // The first of the calls has an event of its own.
-    runtime.events.on('calls_shed', ({ context }) => void (record.failures += Number(context?.count) - 1))
-    for (const state of ['closed', 'open', 'half_open'] as const)
-      runtime.events.on(BREAKER_EVENTS[state], () => void record.breakerEvents[state]++)
     if (process.name.startsWith('n0.')) return
     for (const operation of OPERATIONS)
       runtime.deadLetters.handle(operation, (_payload, { dlqId }, { signal }) =>
@@ -221,7 +158,7 @@ export class Workload {
       }
       case 'replay': {
         const id = this.pickEntry(process, call.target)
-        if (id === undefined) return undefined
+        if (id === undefined) return this.skipIdle()
         this.handlerAttempts.set(call.operation, call.attempts[0] as PlannedAttempt)
         return deadLetters.replay(id, { ...by, waitForBreaker: call.target > 0.5 })
       }
@@ -233,7 +170,7 @@ export class Workload {
         })
       case 'complete': {
         const id = this.pickEntry(process, call.target)
-        return id === undefined ? undefined : deadLetters.complete(id, by)
+        return id === undefined ? this.skipIdle() : deadLetters.complete(id, by)
       }
       case 'request': {
         // Only the worker of this node can replay the entry.
@@ -298,7 +235,7 @@ export class Workload {
       )
       this.checkAlive(process, () => model.onSucceeded(value))
       this.counts.succeeded++
-      this.countSuccess(process)
+      this.records.countSuccess(process)
     } catch (error) {
       this.counts.failed++
       this.checkAlive(process, () => model.onFailed())
@@ -343,7 +280,7 @@ export class Workload {
       onEnd(failed)
       if (run !== undefined && process.isAlive) queue.onHandlerEnded(run, failed)
       if (record !== undefined) record.activeCount--
-      if (!failed) this.countSuccess(process)
+      if (!failed) this.records.countSuccess(process)
     })
   }
 
@@ -363,48 +300,8 @@ export class Workload {
     if (process.isAlive) this.parts.check(fn)
   }
 
-  /** How much work a process has had, and has now. */
-  workOf(process: Process): ProcessWork {
-    return this.records.get(process) ?? NO_WORK
-  }
-
-  private countSuccess(process: Process): void {
-    const record = this.records.get(process)
-    if (record !== undefined) record.successes++
-  }
-
-  /**
-   * Compares the counters of each node with the calls that it made and with its events. Events about rejected calls follow within a
-   * second, so failures are compared at rest.
-   */
-  checkCounters(nodes: readonly SimulatedNode[], isAtRest: boolean): void {
-    for (const { process } of nodes) {
-      const record = process && this.records.get(process)
-      if (process?.runtime === undefined || record === undefined) continue
-      let [succeeded, recovered, failed] = [0, 0, 0]
-      for (const [, counters] of process.runtime.metrics.counters().operations) {
-        succeeded += counters.succeeded
-        recovered += counters.recovered
-        failed += counters.failed + counters.exhausted
-      }
-      const compare = (what: string, counted: number, expected: number) => {
-        if (counted !== expected)
-          throw new Violation('counters', `${process.name} counted ${counted} ${what}, expected ${expected}`)
-      }
-      compare('calls that succeeded', succeeded + recovered, record.successes)
-      compare('calls that recovered', recovered, record.recoveries)
-      if (isAtRest) {
-        compare('calls that failed', failed, record.failures)
-        compare('listeners of a signal without calls', record.signals.listenerCount, 0)
-      }
-      const changes = countBreakerChanges(process.runtime)
-      for (const state of ['closed', 'open', 'half_open'] as const)
-        compare(
-          `changes of breakers to ${state}`,
-          changes[state] - record.breakersBefore[state],
-          record.breakerEvents[state],
-        )
-    }
+  private skipIdle(): void {
+    this.counts.idle++
   }
 
   private pickEntry(process: Process, target: number): string | undefined {
