@@ -11,9 +11,11 @@ import { Violation } from './engine/violation.js'
 import { START_WALL_MS } from './engine/virtual-clock.js'
 import { BreakerModel } from './invariants/breaker-model.js'
 import { HousekeepingModel } from './invariants/housekeeping-model.js'
+import { MemberChangeModel } from './invariants/member-change-model.js'
 import { MemoryModel } from './invariants/memory-model.js'
 import { OpeningModel } from './invariants/opening-model.js'
 import { PermitModel } from './invariants/permit-model.js'
+import { PoolModel } from './invariants/pool-model.js'
 import { RecordModel } from './invariants/record-model.js'
 import { DRILL_SLOT_MS, planDrill, planDrillFault, TRIP_KNOWN_MS } from './scenario/drill.js'
 import {
@@ -108,9 +110,15 @@ export async function simulate(
   const records = new RecordModel((process) => cluster.couldRenew(process))
   const housekeeping = new HousekeepingModel(() => scheduler.now)
   const permits = new PermitModel()
+  const pools = new PoolModel(check, scenario.poolShare)
+  const memberChanges = new MemberChangeModel(scheduler, (process) =>
+    cluster.disks.has(nodeOf(process)) ? nodeOf(process) : 'postgres',
+  )
   const workload = new Workload({
     openings,
     permits,
+    pools,
+    memberChanges,
     scheduler,
     upstreams,
     queueOf: (process) => cluster.disks.get(nodeOf(process.name))?.model ?? deadLetters,
@@ -125,6 +133,7 @@ export async function simulate(
       openings.onStarted(process, runtime)
       records.onStarted(process, runtime)
       permits.onStarted(process, runtime)
+      pools.onStarted(process, runtime)
       const nodeDisk = cluster.disks.get(nodeOf(process.name))
       if (nodeDisk !== undefined) check(() => nodeDisk.model.checkAll())
     },
@@ -133,8 +142,11 @@ export async function simulate(
       addTrace(process.name, 'ended')
       deadLetters.onProcessEnded(process.name)
       records.onKilled(process)
+      pools.onKilled(process)
       const node = nodeOf(process.name)
-      contracts.get(node)?.onProcessEnded(cluster.disks.get(node)?.disk.isLying === true)
+      const isLying = cluster.disks.get(node)?.disk.isLying === true
+      contracts.get(node)?.onProcessEnded(isLying)
+      if (isLying) memberChanges.onDiskLied(node)
     },
     onStoreExecuted: (process, method, args, result) => {
       addTrace('store', `${process} ${method}`)
@@ -182,7 +194,10 @@ export async function simulate(
       scheduler.schedule(partitionMs, () => cluster.network.heal(name, 'redis'))
     })
     scheduler.schedule(DRILL_START_MS + at * DRILL_SLOT_MS + TRIP_KNOWN_MS, () =>
-      check(() => breakers.checkTripped(cluster.nodes, name)),
+      check(() => {
+        breakers.checkTripped(cluster.nodes, name)
+        pools.checkCooldownKnown(cluster.nodes, name)
+      }),
     )
   }
   for (let slot = 1; slot <= cluster.nodes.length; slot++)
@@ -194,7 +209,10 @@ export async function simulate(
       check(() => {
         memory.checkState(cluster.nodes, false)
         workload.records.checkCounters(cluster.nodes, false)
-        if (at >= CONVERGED_MS) breakers.checkConverged(cluster.nodes)
+        pools.checkCounters()
+        if (at < CONVERGED_MS) return
+        breakers.checkConverged(cluster.nodes)
+        memberChanges.checkConverged(cluster.nodes)
       }),
     )
   for (let at = CONTRACT_INTERVAL_MS; at < DURATION_MS - CONTRACT_INTERVAL_MS; at += CONTRACT_INTERVAL_MS)
@@ -230,6 +248,7 @@ export async function simulate(
         memory.checkTimers(cluster.nodes)
         permits.check(cluster.nodes)
         openings.onEventEnded()
+        pools.onEventEnded()
         onEvent?.(scheduler.now)
       }),
     )
@@ -242,6 +261,9 @@ export async function simulate(
       model.checkAllCompleted(START_WALL_MS + drainAt)
     }
     breakers.checkConverged(cluster.nodes)
+    memberChanges.checkConverged(cluster.nodes)
+    pools.checkCounters()
+    pools.checkAvailable(cluster.nodes)
     workload.records.checkCounters(cluster.nodes, true)
     const isOnServer = (process: Process) => !cluster.disks.has(nodeOf(process.name))
     records.checkWritten(cluster.nodes, isOnServer)
@@ -280,6 +302,9 @@ export async function simulate(
       leases: deadLetters.leaseCount,
       entries: deadLetters.entries.size,
       probes: breakers.probeCount,
+      poolAttempts: pools.attemptCount,
+      cooldowns: pools.cooldownCount,
+      removedOutcomes: pools.removedCount,
       contractSteps: [...contracts.values()].reduce((sum, { stepCount }) => sum + stepCount, 0),
       ...sumDisks([...cluster.disks.values()]),
       largestObjects: memory.largest.objects,

@@ -20,7 +20,7 @@ import {
   type SimulatedPostgres,
   type SimulatedRedis,
 } from '../substitutes/index.js'
-import { createNodeConfig } from './config.js'
+import { type ConfigChoices, createNodeConfig } from './config.js'
 import { type Process, type ProcessPorts, SimulatedNode } from './simulated-node.js'
 
 /** The lease of a dead letter, with a margin for delays. */
@@ -42,7 +42,7 @@ export interface NodeDisk {
 }
 
 /** The nodes of a cluster. */
-export interface ClusterLayout {
+export interface ClusterLayout extends ConfigChoices {
   readonly nodes: number
   /** The nodes that have a store of their own on a disk. The others share PostgreSQL. */
   readonly diskNodes: readonly number[]
@@ -77,6 +77,7 @@ export class Cluster {
   private readonly executedIds = new Set<string>()
   private readonly scheduler: Scheduler
   private readonly observer: ClusterObserver
+  private readonly layout: ClusterLayout
   /** When each node last had trouble with its store; Infinity while it has. */
   private readonly storeTroubleAt = new Map<string, number>()
   private readonly activeTroubles = new Map<string, number>()
@@ -86,6 +87,7 @@ export class Cluster {
   constructor(scheduler: Scheduler, choices: Choices, layout: ClusterLayout, observer: ClusterObserver) {
     this.scheduler = scheduler
     this.observer = observer
+    this.layout = layout
     this.network = new Network(scheduler, choices.fork())
     for (const at of layout.diskNodes) {
       const disk = new SimulatedDisk(scheduler, choices.fork())
@@ -172,7 +174,7 @@ export class Cluster {
     const store =
       nodeDisk === undefined ? this.remoteStore(node, process) : this.diskStore(node, nodeDisk, process)
     return {
-      config: createNodeConfig(node, 'redis://redis:6379'),
+      config: createNodeConfig(node, 'redis://redis:6379', this.layout),
       openStore: async () => {
         await store.open()
         return store

@@ -1,4 +1,12 @@
-import { OPERATIONS, type Operation } from '../scenario/scenario.js'
+import {
+  ALL_OPERATIONS,
+  MEMBERS,
+  type MemberId,
+  type Operation,
+  POOL,
+  POOL_OPERATION,
+  type Scenario,
+} from '../scenario/scenario.js'
 
 /** How many probes a half-open breaker of the workload allows. */
 export const HALF_OPEN_MAX = 2
@@ -18,6 +26,7 @@ export const POLICY_LIMITS: Record<Operation, CallLimits> = {
   search: LIMITS,
   billing: LIMITS,
   report: { ...LIMITS, attemptTimeout: undefined, totalTimeout: undefined },
+  crawl: LIMITS,
 }
 
 const breaker = {
@@ -31,19 +40,28 @@ const breaker = {
 const definedLimits = (limits: CallLimits): object =>
   Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined))
 
+/** The parts of the configuration that differ between scenarios. */
+export type ConfigChoices = Pick<Scenario, 'poolShare'>
+
+export const memberUrl = (member: MemberId): string => `http://${member}.example:8080`
+
 /** The configuration of a node. One breaker is shared in each of the three ways, and one is not shared. */
-export const createNodeConfig = (node: string, redisUrl: string | undefined): object => ({
+export const createNodeConfig = (
+  node: string,
+  redisUrl: string | undefined,
+  { poolShare }: ConfigChoices,
+): object => ({
   ...(redisUrl !== undefined && { shared: redisUrl }),
   // Heartbeats would be most of the events.
   node: { id: node, heartbeat: 20_000 },
   policies: Object.fromEntries(
-    OPERATIONS.map((operation) => [
+    ALL_OPERATIONS.map((operation) => [
       operation,
       {
         ...definedLimits(POLICY_LIMITS[operation]),
         baseDelay: 300,
         maxDelay: 2000,
-        circuitBreaker: operation,
+        ...(operation !== POOL_OPERATION && { circuitBreaker: operation }),
       },
     ]),
   ),
@@ -52,5 +70,11 @@ export const createNodeConfig = (node: string, redisUrl: string | undefined): ob
     search: { ...breaker, share: 'counts' },
     billing: { ...breaker, share: 'quorum', quorum: 0.5, minimumCalls: 2 },
     report: { ...breaker, share: 'none' },
+  },
+  pools: {
+    [POOL]: {
+      circuitBreaker: { ...breaker, share: poolShare, quorum: 0.5, minimumCalls: 2 },
+      members: MEMBERS.map((id) => ({ id, url: memberUrl(id) })),
+    },
   },
 })

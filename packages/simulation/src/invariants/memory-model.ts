@@ -33,12 +33,24 @@ const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
   Housekeeping: 3,
   CallLauncher: 3,
   LatencySketches: 4,
-  FleetBreakers: 4,
+  // The breakers of services and of members.
+  FleetBreakers: 8,
+  PoolManager: 24,
+  MemberFaults: 4,
+  MemberCooldowns: 1,
+  EjectedMembers: 1,
+  BitSet: 1,
+  // The members of the pool, and those that were not available until a time.
+  SlotTable: 24,
+  Availability: 4,
+  TimeHeap: 16,
   BreakerRegistry: 4,
-  HandlerRegistry: 5,
-  Listeners: 8,
+  HandlerRegistry: 6,
+  Listeners: 12,
   PostgresDatabase: 6,
   Pool: 16,
+  // Arrays of slots, which grow in steps.
+  MemberBreakers: 48,
   EventBus: 16,
   DenseStore: 4096,
   LabelledValues: 120,
@@ -58,7 +70,7 @@ const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
 }
 
 /** The largest number of objects of a process without work, and how many an active call and a call with waiting records add. */
-const REST_OBJECTS = 1000
+const REST_OBJECTS = 1300
 const OBJECTS_PER_ACTIVE_CALL = 100
 const OBJECTS_PER_CALL = 100
 

@@ -1,5 +1,13 @@
 import type { Choices } from '../engine/seeded-random.js'
-import { DRILL_START_MS, OPERATIONS, type Operation, type PlannedCall } from './scenario.js'
+import {
+  ALL_OPERATIONS,
+  DRILL_START_MS,
+  MEMBERS,
+  OPERATIONS,
+  type Operation,
+  type PlannedCall,
+  POOL_OPERATION,
+} from './scenario.js'
 
 /** The operations whose breakers all nodes share. */
 export const SHARED_OPERATIONS: readonly Operation[] = OPERATIONS.filter(
@@ -19,6 +27,16 @@ export const TRIP_KNOWN_MS = 14_000
 
 /** Longer than the timeout of a command, so that a node continues without Redis for some calls. */
 const MAX_PARTITION_MS = 4000
+
+/** Before the drill, each node in turn adds and enables the members of the pool that its store has not. */
+const RESTORE_MS = -100_000
+const RESTORE_INTERVAL_MS = 15_000
+
+/** The calls of a node through the pool: each member gets enough of them to close its breaker. */
+const POOL_CALLS = 4 * MEMBERS.length
+
+/** The cooldown that a member requests in the slot of each node. It is longer than until it must be known, and ends in the slot. */
+export const DRILL_COOLDOWN_MS = 35_000
 
 const plan = (
   node: number,
@@ -49,13 +67,24 @@ export function planDrill(nodes: number): PlannedCall[] {
       for (let count = 0; count < RECOVERY_CALLS; count++)
         calls.push(plan(node, 'run', operation, startAt + FIRST_CALL_MS + count * 4000))
     }
+    for (const [at, member] of MEMBERS.entries()) {
+      const restoreAt = DRILL_START_MS + RESTORE_MS + node * RESTORE_INTERVAL_MS + at * 2000
+      calls.push({ ...plan(node, 'member', POOL_OPERATION, restoreAt), change: 'restore', member })
+    }
+    const limited = { ms: 50, fails: false, limitMs: DRILL_COOLDOWN_MS }
+    calls.push({
+      ...plan(node, 'run', POOL_OPERATION, startAt + TRIP_MS),
+      attempts: [limited, { ms: 50, fails: false }],
+    })
+    for (let count = 0; count < POOL_CALLS; count++)
+      calls.push(plan(node, 'run', POOL_OPERATION, startAt + FIRST_CALL_MS + 20_000 + count * 1000))
     calls.push(plan(node, 'enqueue', 'report', startAt + 55_000))
     // The first node has no worker.
     if (node > 0) calls.push(plan(node, 'request', 'report', startAt + 56_000))
   }
   const endAt = DRILL_START_MS + nodes * DRILL_SLOT_MS
   for (let node = 0; node < nodes; node++)
-    for (const operation of OPERATIONS) {
+    for (const operation of ALL_OPERATIONS) {
       calls.push({ ...plan(node, 'replayBatch', operation, endAt + node * 5000), retryFailed: true })
     }
   return calls

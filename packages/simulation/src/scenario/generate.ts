@@ -3,9 +3,13 @@ import {
   CALLS_END_MS,
   FAULTS_END_MS,
   type Fault,
+  MEMBERS,
+  type MemberChange,
   OPERATIONS,
   type PlannedAttempt,
   type PlannedCall,
+  POOL_OPERATION,
+  POOL_SHARES,
   type Scenario,
   type Server,
 } from './scenario.js'
@@ -17,6 +21,16 @@ const MIN_FAULTS = 64
 const MIN_AWAIT_CRASHES = 6
 /** How many faults of disks a scenario with disks has in addition. */
 const MIN_DISK_FAULTS = 8
+
+/** The share of calls that use the pool, and how many live changes of members a scenario has in addition. */
+const POOL_SHARE = 0.16
+const MIN_MEMBER_CHANGES = 24
+
+/** The kinds of live changes. Most members are in use most of the time. */
+const CHANGES: readonly MemberChange[] = [
+  ...(['drain', 'disable', 'enable', 'enable'] as const),
+  ...(['remove', 'replace', 'replace', 'replace', 'add', 'add', 'add'] as const),
+]
 
 /** Creates the scenario of a seed. */
 export function generateScenario(seed: number): Scenario {
@@ -30,8 +44,10 @@ export function generateScenario(seed: number): Scenario {
       faults.push(planDiskFault(choices, choices.pick(diskNodes)))
   for (let count = MIN_AWAIT_CRASHES + choices.below(4); count > 0; count--)
     faults.push(planAwaitCrash(choices, calls))
+  calls.push(...planMemberChanges(choices, calls))
+  const poolShare = choices.pick(POOL_SHARES)
   const byTime = (a: { at: number }, b: { at: number }) => a.at - b.at
-  return { seed, nodes, diskNodes, calls: calls.toSorted(byTime), faults: faults.toSorted(byTime) }
+  return { seed, nodes, diskNodes, poolShare, calls: calls.toSorted(byTime), faults: faults.toSorted(byTime) }
 }
 
 /** Three nodes, or two of three, share PostgreSQL. The others have disks. */
@@ -72,16 +88,52 @@ function planCall(choices: Choices, nodes: number): PlannedCall {
   const at = choices.between(1000, CALLS_END_MS)
   // At the end nothing fails, so that the cluster must come to rest.
   const isCalm = at > FAULTS_END_MS
+  const action = planAction(choices.random() * (isCalm ? 0.98 : 1))
+  const usesPool = choices.chance(POOL_SHARE)
+  const attempts = Array.from({ length: 1 + choices.below(3) }, () => {
+    if (isCalm) return { ms: choices.delay(80), fails: false }
+    return usesPool ? planPoolAttempt(choices) : planAttempt(choices)
+  })
+  const isBreakerAction = action === 'trip' || action === 'reset'
   return {
     at,
     node: choices.below(nodes),
-    action: planAction(choices.random() * (isCalm ? 0.98 : 1)),
-    operation: choices.pick(OPERATIONS),
-    attempts: Array.from({ length: 1 + choices.below(3) }, () =>
-      isCalm ? { ms: choices.delay(80), fails: false } : planAttempt(choices),
-    ),
+    action,
+    operation: usesPool ? POOL_OPERATION : choices.pick(OPERATIONS),
+    attempts,
     target: choices.random(),
+    ...(usesPool && isBreakerAction && { member: choices.pick(MEMBERS) }),
   }
+}
+
+/** Attempts through a pool take longer, so that changes of members happen meanwhile. Some are rejected with a rate limit. */
+function planPoolAttempt(choices: Choices): PlannedAttempt {
+  const attempt = planAttempt(choices)
+  if (choices.chance(0.06)) return { ...attempt, limitMs: Math.ceil(choices.delay(15_000)) }
+  return choices.chance(0.4) ? { ...attempt, ms: choices.delay(1500), fails: choices.chance(0.15) } : attempt
+}
+
+/** Live changes of members, most of them while a long attempt of the same node runs. All members are restored before the drill. */
+function planMemberChanges(choices: Choices, calls: readonly PlannedCall[]): PlannedCall[] {
+  const longCalls = calls.filter(
+    ({ at, operation, attempts }) =>
+      operation === POOL_OPERATION && at < FAULTS_END_MS && Number(attempts[0]?.ms) > 500,
+  )
+  return Array.from({ length: MIN_MEMBER_CHANGES + choices.below(12) }, () => {
+    const { at, node, attempts } = choices.pick(longCalls)
+    const change = choices.pick(CHANGES)
+    const isRepair = change === 'enable' || change === 'add'
+    return {
+      at: at + choices.between(0, Math.min(Number(attempts[0]?.ms), 2000)),
+      node,
+      action: 'member',
+      operation: POOL_OPERATION,
+      attempts: [{ ms: 50, fails: false }],
+      target: choices.random(),
+      change,
+      ...((isRepair || choices.chance(0.3)) && { member: choices.pick(MEMBERS) }),
+    }
+  })
 }
 
 function planAction(chance: number): PlannedCall['action'] {
@@ -110,7 +162,7 @@ function planFault(choices: Choices, nodes: number): Fault {
   const server: Server = choices.chance(0.5) ? 'store' : 'redis'
   // Mostly shorter than a timeout, and sometimes longer than a lease.
   const ms = choices.pick([500, 4000, 20_000, 120_000, 400_000]) * choices.random()
-  const operation = choices.pick(OPERATIONS)
+  const operation = choices.chance(0.3) ? choices.pick(MEMBERS) : choices.pick(OPERATIONS)
   switch (choices.below(16)) {
     case 0:
     case 1:

@@ -1,4 +1,12 @@
-import { type Fault, OPERATIONS, type PlannedCall, type Scenario } from './scenario.js'
+import {
+  ALL_OPERATIONS,
+  type Fault,
+  MEMBER_CHANGES,
+  MEMBERS,
+  type PlannedCall,
+  POOL_SHARES,
+  type Scenario,
+} from './scenario.js'
 
 /** A file that is not a scenario. */
 export class ScenarioFileError extends Error {
@@ -60,7 +68,8 @@ const object =
   }
 
 const server = oneOf('store', 'redis')
-const operation = oneOf(...OPERATIONS)
+const operation = oneOf(...ALL_OPERATIONS)
+const upstream = oneOf(...ALL_OPERATIONS, ...MEMBERS)
 
 /** The fields of each kind of fault, besides its time and kind. */
 const FAULT_FIELDS: Readonly<Record<Fault['kind'], Readonly<Record<string, Check>>>> = {
@@ -79,7 +88,7 @@ const FAULT_FIELDS: Readonly<Record<Fault['kind'], Readonly<Record<string, Check
   server_crash: { server, loss: oneOf('nothing', 'last-second', 'everything') },
   store_fault: { fault: oneOf('read-only', 'disk-full', 'shutting-down', 'slow'), ms: duration },
   redis_fault: { fault: oneOf('oom', 'readonly', 'loading'), ms: duration },
-  upstream_down: { operation, ms: duration },
+  upstream_down: { operation: upstream, ms: duration },
   clock_step: { node: index, step: number, ms: duration },
   clock_drift: { node: index, rate: number, ms: duration },
 }
@@ -100,10 +109,13 @@ const ACTIONS: Readonly<Record<PlannedCall['action'], true>> = {
   trip: true,
   reset: true,
   request: true,
+  member: true,
 }
 
 const attempts: Check = (path, value) => {
-  list(object({ ms: duration, fails: boolean, ignoresSignal: optional(boolean) }))(path, value)
+  list(
+    object({ ms: duration, fails: boolean, ignoresSignal: optional(boolean), limitMs: optional(duration) }),
+  )(path, value)
   if ((value as unknown[]).length === 0) throw new ScenarioFileError(path, 'at least one attempt', value)
 }
 
@@ -114,6 +126,7 @@ const scenario = object({
     (value) => Number.isSafeInteger(value) && Number(value) >= 1,
   ),
   diskNodes: list(index),
+  poolShare: oneOf(...POOL_SHARES),
   calls: list(
     object({
       at: duration,
@@ -123,6 +136,8 @@ const scenario = object({
       attempts,
       target: share,
       retryFailed: optional(boolean),
+      change: optional(oneOf(...MEMBER_CHANGES)),
+      member: optional(oneOf(...MEMBERS)),
     }),
   ),
   faults: list(fault),

@@ -12,7 +12,22 @@ export const DURATION_MS = 4_080_000
 
 /** The operations of the workload. Each has a policy, a breaker and an upstream of the same name; `report` has no timeout. */
 export const OPERATIONS = ['mail', 'search', 'billing', 'report'] as const
-export type Operation = (typeof OPERATIONS)[number]
+
+/** The operation whose calls use the pool. Its policy has no breaker: each member of the pool has one. */
+export const POOL_OPERATION = 'crawl'
+
+/** The pool of the workload, and its members. Each member is an upstream of its own. */
+export const POOL = 'proxies'
+export const MEMBERS = ['m0', 'm1', 'm2', 'm3'] as const
+export type MemberId = (typeof MEMBERS)[number]
+
+export type Operation = (typeof OPERATIONS)[number] | typeof POOL_OPERATION
+
+/** All operations. */
+export const ALL_OPERATIONS: readonly Operation[] = [...OPERATIONS, POOL_OPERATION]
+
+/** How the nodes share the breakers of the pool's members. */
+export const POOL_SHARES = ['none', 'state', 'counts', 'quorum'] as const
 
 /** One attempt of a call or a handler: how long it takes, and whether it fails even if its upstream is available. */
 export interface PlannedAttempt {
@@ -20,13 +35,28 @@ export interface PlannedAttempt {
   readonly fails: boolean
   /** Whether it continues after its signal was aborted, as code without support for signals does. Handlers do not. */
   readonly ignoresSignal?: boolean
+  /** The attempt is rejected with a rate limit (429), and its member requests a cooldown of this many milliseconds. */
+  readonly limitMs?: number
 }
+
+/** A live change of a member of the pool. `restore` adds or enables it if that is necessary. */
+export const MEMBER_CHANGES = ['drain', 'disable', 'enable', 'remove', 'add', 'replace', 'restore'] as const
+export type MemberChange = (typeof MEMBER_CHANGES)[number]
 
 /** An action of the workload on one node. */
 export interface PlannedCall {
   readonly at: number
   readonly node: number
-  readonly action: 'run' | 'enqueue' | 'replay' | 'replayBatch' | 'complete' | 'trip' | 'reset' | 'request'
+  readonly action:
+    | 'run'
+    | 'enqueue'
+    | 'replay'
+    | 'replayBatch'
+    | 'complete'
+    | 'trip'
+    | 'reset'
+    | 'request'
+    | 'member'
   readonly operation: Operation
   /** The attempts of a run, in order; the last one repeats. */
   readonly attempts: readonly PlannedAttempt[]
@@ -36,6 +66,10 @@ export interface PlannedCall {
   readonly target: number
   /** Whether a batch replays failed entries, too. */
   readonly retryFailed?: boolean
+  /** The live change that the action `member` makes. */
+  readonly change?: MemberChange
+  /** The member that a change, a trip or a reset is about. A change without one is about the member of a running attempt. */
+  readonly member?: MemberId
 }
 
 /** The servers that nodes talk to. */
@@ -80,7 +114,7 @@ export type Fault = { readonly at: number } & (
   | { readonly kind: 'server_crash'; readonly server: Server; readonly loss: RedisLoss }
   | { readonly kind: 'store_fault'; readonly fault: PostgresFault; readonly ms: number }
   | { readonly kind: 'redis_fault'; readonly fault: RedisFault; readonly ms: number }
-  | { readonly kind: 'upstream_down'; readonly operation: Operation; readonly ms: number }
+  | { readonly kind: 'upstream_down'; readonly operation: Operation | MemberId; readonly ms: number }
   | { readonly kind: 'clock_step'; readonly node: number; readonly step: number; readonly ms: number }
   | { readonly kind: 'clock_drift'; readonly node: number; readonly rate: number; readonly ms: number }
 )
@@ -95,6 +129,8 @@ export interface Scenario {
   readonly nodes: number
   /** The nodes that have a store of their own on a simulated disk. */
   readonly diskNodes: readonly number[]
+  /** How the nodes share the breakers of the pool's members. */
+  readonly poolShare: (typeof POOL_SHARES)[number]
   readonly calls: readonly PlannedCall[]
   readonly faults: readonly Fault[]
 }

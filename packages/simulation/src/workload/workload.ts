@@ -2,14 +2,26 @@ import type { Holdfast } from '@holdfast/runtime'
 import { isHoldfastError } from 'holdfast'
 import { type CallLimits, POLICY_LIMITS } from '../cluster/config.js'
 import type { Process } from '../cluster/simulated-node.js'
-import type { Upstreams } from '../cluster/upstreams.js'
+import type { AttemptEnd, Upstreams } from '../cluster/upstreams.js'
 import type { DeadLetterModel } from '../dead-letters/dead-letter-model.js'
 import type { Scheduler } from '../engine/scheduler.js'
 import { Violation } from '../engine/violation.js'
 import { CallModel } from '../invariants/call-model.js'
+import type { MemberChangeModel } from '../invariants/member-change-model.js'
 import type { OpeningModel } from '../invariants/opening-model.js'
 import type { PermitModel } from '../invariants/permit-model.js'
-import { OPERATIONS, type Operation, type PlannedAttempt, type PlannedCall } from '../scenario/scenario.js'
+import type { PoolAttempt, PoolModel } from '../invariants/pool-model.js'
+import {
+  ALL_OPERATIONS,
+  MEMBERS,
+  type MemberId,
+  type Operation,
+  type PlannedAttempt,
+  type PlannedCall,
+  POOL,
+  POOL_OPERATION,
+} from '../scenario/scenario.js'
+import { changeMember } from './member-changes.js'
 import { ProcessRecords } from './process-records.js'
 
 /**
@@ -25,6 +37,7 @@ const LIMIT_MS: Record<PlannedCall['action'], number> = {
   trip: 180_000,
   reset: 180_000,
   request: 120_000,
+  member: 300_000,
 }
 
 /** A call of an operation without a timeout takes as long as its attempts. */
@@ -49,6 +62,8 @@ export interface WorkloadParts {
   queueOf(process: Process): QueueModel
   readonly openings: Pick<OpeningModel, 'onTripped' | 'onAttemptFailed'>
   readonly permits: Pick<PermitModel, 'onAttempt'>
+  readonly pools: Pick<PoolModel, 'onAttemptStarted' | 'onAttemptEnded' | 'onTripped' | 'runningMember'>
+  readonly memberChanges: Pick<MemberChangeModel, 'onStarted'>
   trace(subject: string, text: string): void
   /** Runs a check, and ends the simulation if it finds a violation. */
   check(fn: () => void): void
@@ -94,7 +109,7 @@ export class Workload {
       }),
     )
     if (process.name.startsWith('n0.')) return
-    for (const operation of OPERATIONS)
+    for (const operation of ALL_OPERATIONS)
       runtime.deadLetters.handle(operation, (_payload, { dlqId }, { signal }) =>
         this.handle(process, operation, dlqId, signal),
       )
@@ -180,11 +195,30 @@ export class Workload {
         return runtime.store.deadLetters.request(dlqId, new Date(process.clock.wall()))
       }
       case 'trip':
-        this.parts.openings.onTripped(process, call.operation)
-        return breakers.trip(`service:${call.operation}`, by)
+        if (call.member === undefined) this.parts.openings.onTripped(process, call.operation)
+        else this.parts.pools.onTripped(process, call.member)
+        return breakers.trip(breakerIdOf(call), by)
       case 'reset':
-        return breakers.reset(`service:${call.operation}`, by)
+        return breakers.reset(breakerIdOf(call), by)
+      case 'member':
+        return this.changeMember(process, runtime, call)
     }
+  }
+
+  private async changeMember(
+    process: Process,
+    runtime: Holdfast,
+    { change = 'restore', member: planned }: PlannedCall,
+  ): Promise<void> {
+    const member = planned ?? (this.parts.pools.runningMember(process) as MemberId | undefined) ?? MEMBERS[0]
+    const { onAcknowledged, onFailed } = this.parts.memberChanges.onStarted(process, runtime, change, member)
+    try {
+      await changeMember(runtime, change, member, { by: process.name })
+    } catch (error) {
+      onFailed()
+      throw error
+    }
+    this.checkAlive(process, onAcknowledged)
   }
 
   /** A new item, or the last one of the node: a caller repeats a request that failed or whose process died. */
@@ -222,16 +256,25 @@ export class Workload {
             started = model.onAttemptStarted(attempt.number, attempt.signal, clock.now())
           })
           const onObserved = this.observeAttempt(process, operation)
-          const onEnd = (failed: boolean) => {
-            onObserved(failed)
+          const onPoolEnd = this.observeMember(process, attempt, next)
+          const onEnd = (end: AttemptEnd) => {
+            onPoolEnd(end)
+            onObserved(end)
             this.checkAlive(process, () => {
-              if (started !== undefined) model.onAttemptEnded(started, failed, clock.now())
+              if (started !== undefined) model.onAttemptEnded(started, end !== 'succeeded', clock.now())
             })
           }
           const result = model.valueOf(attempt.number)
-          return upstreams.attempt(clock, operation, next, attempt.signal, onEnd, result)
+          const service = (attempt.member?.id ?? operation) as Operation
+          return upstreams.attempt(clock, service, next, attempt.signal, onEnd, result)
         },
-        { payload, itemId, idempotencyKey: `key-${number}`, signal: controller?.signal },
+        {
+          payload,
+          itemId,
+          idempotencyKey: `key-${number}`,
+          signal: controller?.signal,
+          ...(operation === POOL_OPERATION && { pool: POOL }),
+        },
       )
       this.checkAlive(process, () => model.onSucceeded(value))
       this.counts.succeeded++
@@ -276,8 +319,9 @@ export class Workload {
     const record = this.records.get(process)
     if (record !== undefined) record.activeCount++
     const onEnd = this.observeAttempt(process, operation)
-    return upstreams.attempt(process.clock, operation, attempt, signal, (failed) => {
-      onEnd(failed)
+    return upstreams.attempt(process.clock, operation, attempt, signal, (end) => {
+      const failed = end !== 'succeeded'
+      onEnd(end)
       if (run !== undefined && process.isAlive) queue.onHandlerEnded(run, failed)
       if (record !== undefined) record.activeCount--
       if (!failed) this.records.countSuccess(process)
@@ -285,14 +329,34 @@ export class Workload {
   }
 
   /** Returns a function that reports the end of an attempt that begins now. */
-  private observeAttempt(process: Process, operation: Operation): (failed: boolean) => void {
+  private observeAttempt(process: Process, operation: Operation): (end: AttemptEnd) => void {
     const { scheduler, openings, permits } = this.parts
     const startedAt = scheduler.now
     permits.onAttempt(process, operation, 1)
-    return (failed) => {
+    return (end) => {
       permits.onAttempt(process, operation, -1)
-      if (failed) openings.onAttemptFailed(process, operation, startedAt)
+      if (end !== 'succeeded') openings.onAttemptFailed(process, operation, startedAt)
     }
+  }
+
+  /** Returns a function that reports the end of an attempt through a member of the pool that begins now. */
+  private observeMember(
+    process: Process,
+    { member, signal }: { readonly member?: { readonly id: string }; readonly signal: AbortSignal },
+    { limitMs }: PlannedAttempt,
+  ): (end: AttemptEnd) => void {
+    if (member === undefined) return () => {}
+    const { pools } = this.parts
+    let attempt: PoolAttempt | undefined
+    this.checkAlive(process, () => {
+      attempt = pools.onAttemptStarted(process, member.id)
+    })
+    const onEnd = (end: AttemptEnd) => {
+      if (attempt !== undefined) pools.onAttemptEnded(attempt, end, limitMs)
+    }
+    // The outcome of an attempt that is aborted is recorded at once, even if its code continues.
+    signal.addEventListener('abort', () => onEnd('failed'), { once: true })
+    return onEnd
   }
 
   /** Runs a check, unless the process has died: its code that still runs has no meaning. */
@@ -312,6 +376,10 @@ export class Workload {
 
 /** An operation whose entries only this node can replay. It has no policy of its own. */
 const ownOperation = ({ name }: Process): Operation => `only-${name.split('.')[0]}` as Operation
+
+/** The breaker of a service, or of a member of the pool. */
+const breakerIdOf = ({ operation, member }: PlannedCall): string =>
+  member === undefined ? `service:${operation}` : `pool:${POOL}:${member}`
 
 /** The limits of the policy of an operation. */
 const limitsOf = (operation: Operation): CallLimits => POLICY_LIMITS[operation]
