@@ -17,6 +17,7 @@ import { OpeningModel } from './invariants/opening-model.js'
 import { PermitModel } from './invariants/permit-model.js'
 import { PoolModel } from './invariants/pool-model.js'
 import { RecordModel } from './invariants/record-model.js'
+import { SavedBreakerModel } from './invariants/saved-breaker-model.js'
 import { DRILL_SLOT_MS, planDrill, planDrillFault, TRIP_KNOWN_MS } from './scenario/drill.js'
 import {
   CALLS_END_MS,
@@ -111,9 +112,9 @@ export async function simulate(
   const housekeeping = new HousekeepingModel(() => scheduler.now)
   const permits = new PermitModel()
   const pools = new PoolModel(check, scenario.poolShare)
-  const memberChanges = new MemberChangeModel(scheduler, (process) =>
-    cluster.disks.has(nodeOf(process)) ? nodeOf(process) : 'postgres',
-  )
+  const storeOf = (process: string) => (cluster.disks.has(nodeOf(process)) ? nodeOf(process) : 'postgres')
+  const memberChanges = new MemberChangeModel(scheduler, storeOf)
+  const saved = new SavedBreakerModel(scheduler, storeOf, scenario)
   const workload = new Workload({
     openings,
     permits,
@@ -134,6 +135,7 @@ export async function simulate(
       records.onStarted(process, runtime)
       permits.onStarted(process, runtime)
       pools.onStarted(process, runtime)
+      check(() => saved.onStarted(process, runtime))
       const nodeDisk = cluster.disks.get(nodeOf(process.name))
       if (nodeDisk !== undefined) check(() => nodeDisk.model.checkAll())
     },
@@ -143,10 +145,23 @@ export async function simulate(
       deadLetters.onProcessEnded(process.name)
       records.onKilled(process)
       pools.onKilled(process)
+      saved.onKilled(process.name)
       const node = nodeOf(process.name)
       const isLying = cluster.disks.get(node)?.disk.isLying === true
       contracts.get(node)?.onProcessEnded(isLying)
-      if (isLying) memberChanges.onDiskLied(node)
+      if (!isLying) return
+      memberChanges.onDiskLied(node)
+      saved.onDiskLied(node)
+    },
+    onClosing: (process) => saved.onClosing(process.name),
+    onClosed: (process) => check(() => saved.onClosed(process.name)),
+    onBreakersLoaded: (process, rows) => check(() => saved.onLoaded(process, rows)),
+    onBreakersSaved: (process, rows) => {
+      let result: ReturnType<SavedBreakerModel['onSave']> | undefined
+      check(() => {
+        result = saved.onSave(process, rows)
+      })
+      return result
     },
     onStoreExecuted: (process, method, args, result) => {
       addTrace('store', `${process} ${method}`)
@@ -302,6 +317,9 @@ export async function simulate(
       leases: deadLetters.leaseCount,
       entries: deadLetters.entries.size,
       probes: breakers.probeCount,
+      saves: saved.saveCount,
+      failedSaves: saved.failureCount,
+      restored: saved.restoredCount,
       poolAttempts: pools.attemptCount,
       cooldowns: pools.cooldownCount,
       removedOutcomes: pools.removedCount,

@@ -1,6 +1,6 @@
 import type { DeadLetter } from '@holdfast/records'
 import type { Holdfast } from '@holdfast/runtime'
-import type { Store } from '@holdfast/store'
+import type { Store, StoredBreaker } from '@holdfast/store'
 import { DiskQueueModel } from '../dead-letters/disk-queue-model.js'
 import { createDiskStore } from '../disk/disk-store.js'
 import { createProcessFileSystem } from '../disk/process-file-system.js'
@@ -32,6 +32,9 @@ const LEASE_MS = 300_000 + 20_000
  */
 const MAX_WALL_ERROR_MS = 80_000
 
+/** The message of a store that cannot read a file of its configuration. */
+const DAMAGED_FILE = /(\/\S+) is not valid JSON; restore a backup, or move the file away/
+
 /** The methods of the store that are about dead letters. */
 export const QUEUE_PREFIX = 'deadLetters.'
 
@@ -53,12 +56,22 @@ export interface ClusterObserver {
   onStarted(process: Process, runtime: Holdfast): void
   onStartFailed(process: Process, error: unknown): void
   onKilled(process: Process): void
+  /** A process closes its runtime, and has closed it. */
+  onClosing(process: Process): void
+  onClosed(process: Process): void
   /** The server of the store has executed a request of a process. */
   onStoreExecuted(process: string, method: string, args: readonly unknown[], result: unknown): void
   /** A process used its store on a disk. `check` throws if a promise was not kept. */
   onDiskUsed(process: string, method: string, check: () => void): void
   /** The store on a disk reports damage. */
   onDiskWarning(process: string, line: string): void
+  /** A process has loaded the saved breakers. */
+  onBreakersLoaded(process: string, rows: readonly StoredBreaker[]): void
+  /** A process saves breakers. The functions report the end. */
+  onBreakersSaved(
+    process: string,
+    rows: readonly StoredBreaker[],
+  ): { onAcknowledged: () => void; onFailed: () => void } | undefined
 }
 
 /** Nodes, servers and the network between them. */
@@ -100,7 +113,10 @@ export class Cluster {
           connect: (process) => this.connect(`n${at}`, process),
           onEntered: () => this.crashes.enter(`n${at}`),
           onStarted: (process, runtime) => observer.onStarted(process, runtime),
-          onStartFailed: (process, error) => observer.onStartFailed(process, error),
+          onStartFailed: (process, error) => {
+            observer.onStartFailed(process, error)
+            this.repair(`n${at}`, error)
+          },
         }),
     )
   }
@@ -127,6 +143,17 @@ export class Cluster {
     node.kill()
     this.disks.get(node.name)?.model.onProcessEnded()
     this.observer.onKilled(process)
+  }
+
+  /** Closes the runtime of a process. Resolves when it is closed, also if that fails. */
+  async close(process: Process): Promise<void> {
+    this.observer.onClosing(process)
+    try {
+      await process.runtime?.close()
+      if (process.isAlive) this.observer.onClosed(process)
+    } catch {
+      // The process ends all the same.
+    }
   }
 
   /** The machine of a node loses its power: its process dies, and its disk loses everything that was not flushed. */
@@ -168,11 +195,19 @@ export class Cluster {
     return this.nodes.some(({ wallError }) => Math.abs(wallError) > MAX_WALL_ERROR_MS)
   }
 
+  /** An operator does what the store requires if a disk that lied has damaged a file: the process does not start before. */
+  private repair(node: string, error: unknown): void {
+    const { disk } = this.disks.get(node) ?? {}
+    const path = DAMAGED_FILE.exec(String(error))?.[1]
+    if (disk?.hasLied && path !== undefined) disk.moveAway(path)
+  }
+
   private connect(node: string, process: Process): ProcessPorts {
     const { clock } = process
     const nodeDisk = this.disks.get(node)
     const store =
       nodeDisk === undefined ? this.remoteStore(node, process) : this.diskStore(node, nodeDisk, process)
+    this.observeBreakers(process, store)
     return {
       config: createNodeConfig(node, 'redis://redis:6379', this.layout),
       openStore: async () => {
@@ -184,6 +219,28 @@ export class Cluster {
         clock,
         connect: () => this.link(node, 'redis', process),
       }),
+    }
+  }
+
+  /** Reports the saved breakers that a process loads and saves. */
+  private observeBreakers(process: Process, { breakers }: Store): void {
+    const { observer } = this
+    const load = breakers.load.bind(breakers)
+    const save = breakers.save.bind(breakers)
+    breakers.load = async () => {
+      const rows = await load()
+      if (process.isAlive) observer.onBreakersLoaded(process.name, rows)
+      return rows
+    }
+    breakers.save = async (rows) => {
+      const saved = process.isAlive ? observer.onBreakersSaved(process.name, rows) : undefined
+      try {
+        await save(rows)
+      } catch (error) {
+        if (process.isAlive) saved?.onFailed()
+        throw error
+      }
+      if (process.isAlive) saved?.onAcknowledged()
     }
   }
 

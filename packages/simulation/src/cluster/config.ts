@@ -41,7 +41,7 @@ const definedLimits = (limits: CallLimits): object =>
   Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined))
 
 /** The parts of the configuration that differ between scenarios. */
-export type ConfigChoices = Pick<Scenario, 'poolShare'>
+export type ConfigChoices = Pick<Scenario, 'poolShare' | 'persists'>
 
 export const memberUrl = (member: MemberId): string => `http://${member}.example:8080`
 
@@ -49,7 +49,7 @@ export const memberUrl = (member: MemberId): string => `http://${member}.example
 export const createNodeConfig = (
   node: string,
   redisUrl: string | undefined,
-  { poolShare }: ConfigChoices,
+  { poolShare, persists }: ConfigChoices,
 ): object => ({
   ...(redisUrl !== undefined && { shared: redisUrl }),
   // Heartbeats would be most of the events.
@@ -66,14 +66,14 @@ export const createNodeConfig = (
     ]),
   ),
   circuitBreakers: {
-    mail: { ...breaker, share: 'state' },
-    search: { ...breaker, share: 'counts' },
-    billing: { ...breaker, share: 'quorum', quorum: 0.5, minimumCalls: 2 },
-    report: { ...breaker, share: 'none' },
+    mail: { ...breaker, persistState: persists, share: 'state' },
+    search: { ...breaker, persistState: persists, share: 'counts' },
+    billing: { ...breaker, persistState: persists, share: 'quorum', quorum: 0.5, minimumCalls: 2 },
+    report: { ...breaker, persistState: persists, share: 'none' },
   },
   pools: {
     [POOL]: {
-      circuitBreaker: { ...breaker, share: poolShare, quorum: 0.5, minimumCalls: 2 },
+      circuitBreaker: { ...breaker, persistState: persists, share: poolShare, quorum: 0.5, minimumCalls: 2 },
       members: MEMBERS.map((id) => ({ id, url: memberUrl(id) })),
     },
   },

@@ -187,7 +187,7 @@ export class FaultInjector {
       node.startLater(downMs)
     }
     if (process?.runtime === undefined) return stop()
-    process.runtime.close().then(stop, stop)
+    void this.cluster.close(process).then(stop)
     this.scheduler.schedule(STOP_TIMEOUT_MS, stop)
   }
 

@@ -29,6 +29,8 @@ export class SimulatedDisk {
   readonly root = new FolderNode(0, 0)
   /** While it is set, a flush is acknowledged, and nothing reaches the device. */
   isLying = false
+  /** Whether a power failure has ended a lie: then files can be damaged although they were flushed. */
+  hasLied = false
   /** How many operations have failed, and how many flushes were acknowledged and not made. */
   failureCount = 0
   lieCount = 0
@@ -108,6 +110,17 @@ export class SimulatedDisk {
     this.pendingNames.push({ names: changes })
   }
 
+  /** Removes a file durably, as an operator does before a process starts. */
+  moveAway(path: string): void {
+    const names = path.split('/').filter((name) => name !== '')
+    const name = names.pop() ?? ''
+    let folder: Inode | undefined = this.root
+    for (const part of names) folder = folder instanceof FolderNode ? folder.names.get(part) : undefined
+    if (!(folder instanceof FolderNode)) return
+    this.changeNames({ folder, name, inode: undefined })
+    this.flush(folder)
+  }
+
   /** Makes the content of a file, or the names in a folder, durable. */
   flush(inode: Inode): void {
     if (this.isLying) {
@@ -141,6 +154,7 @@ export class SimulatedDisk {
     }
     this.pendingNames = []
     this.root.losePower(choices)
+    this.hasLied ||= this.isLying
     this.isLying = false
     return new Set(lied)
   }

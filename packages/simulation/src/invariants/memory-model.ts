@@ -44,9 +44,12 @@ const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
   SlotTable: 24,
   Availability: 4,
   TimeHeap: 16,
-  BreakerRegistry: 4,
+  // With the saved breakers, and those that are not closed.
+  BreakerRegistry: 16,
+  BreakerPersistence: 24,
   HandlerRegistry: 6,
-  Listeners: 12,
+  // With those of the models.
+  Listeners: 20,
   PostgresDatabase: 6,
   Pool: 16,
   // Arrays of slots, which grow in steps.

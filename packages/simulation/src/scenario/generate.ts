@@ -46,8 +46,17 @@ export function generateScenario(seed: number): Scenario {
     faults.push(planAwaitCrash(choices, calls))
   calls.push(...planMemberChanges(choices, calls))
   const poolShare = choices.pick(POOL_SHARES)
+  const persists = choices.chance(0.5)
   const byTime = (a: { at: number }, b: { at: number }) => a.at - b.at
-  return { seed, nodes, diskNodes, poolShare, calls: calls.toSorted(byTime), faults: faults.toSorted(byTime) }
+  return {
+    seed,
+    nodes,
+    diskNodes,
+    poolShare,
+    persists,
+    calls: calls.toSorted(byTime),
+    faults: faults.toSorted(byTime),
+  }
 }
 
 /** Three nodes, or two of three, share PostgreSQL. The others have disks. */

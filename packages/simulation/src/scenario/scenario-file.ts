@@ -127,6 +127,7 @@ const scenario = object({
   ),
   diskNodes: list(index),
   poolShare: oneOf(...POOL_SHARES),
+  persists: boolean,
   calls: list(
     object({
       at: duration,

@@ -131,6 +131,8 @@ export interface Scenario {
   readonly diskNodes: readonly number[]
   /** How the nodes share the breakers of the pool's members. */
   readonly poolShare: (typeof POOL_SHARES)[number]
+  /** Whether the breakers are restored after a restart (`persist_state`). */
+  readonly persists: boolean
   readonly calls: readonly PlannedCall[]
   readonly faults: readonly Fault[]
 }

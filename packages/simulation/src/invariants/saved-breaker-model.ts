@@ -1,0 +1,201 @@
+import type { Holdfast } from '@holdfast/runtime'
+import type { StoredBreaker } from '@holdfast/store'
+import type { CircuitBreaker } from 'holdfast'
+import type { Process } from '../cluster/simulated-node.js'
+import type { Scheduler } from '../engine/scheduler.js'
+import { Violation } from '../engine/violation.js'
+import { OPERATIONS, type Operation, POOL, type Scenario } from '../scenario/scenario.js'
+
+/** A save that failed or whose process died is executed within this time, or never. */
+const LATE_MS = 120_000
+
+/** The operation whose breaker no other node changes. */
+const LONE_OPERATION: Operation = 'report'
+
+/** A saved state, as far as it is compared. */
+const describe = ({ snapshot: { state, epoch } }: StoredBreaker): string => `${state} in epoch ${epoch}`
+
+/** The states of one breaker that a store can have. */
+interface StoredStates {
+  /** The state that was acknowledged last; undefined if it is not known. */
+  acknowledged: string | undefined
+  /** The states of saves that have not ended or have failed, and were possibly executed, with the time of the end. */
+  readonly uncertain: Map<object, { readonly state: string; endedAt: number }>
+}
+
+/** The breakers of a process whose changes the store has not acknowledged. */
+interface ProcessSaves {
+  readonly changed: Set<string>
+  /** The states that the process has loaded, by id. */
+  loaded: ReadonlyMap<string, StoredBreaker>
+  isClosing: boolean
+  hasFailed: boolean
+}
+
+/**
+ * The promises about breakers with `persist_state`. A process restores the state that its store has acknowledged last. A save has every
+ * breaker that has changed since it was last saved, also if an earlier save failed. A close saves the changes that are left.
+ */
+export class SavedBreakerModel {
+  saveCount = 0
+  failureCount = 0
+  restoredCount = 0
+  private readonly stores = new Map<string, Map<string, StoredStates>>()
+  private readonly saves = new Map<string, ProcessSaves>()
+  private readonly scheduler: Scheduler
+  private readonly storeOf: (process: string) => string
+  private readonly scenario: Pick<Scenario, 'persists' | 'poolShare'>
+
+  constructor(
+    scheduler: Scheduler,
+    storeOf: (process: string) => string,
+    scenario: Pick<Scenario, 'persists' | 'poolShare'>,
+  ) {
+    this.scheduler = scheduler
+    this.storeOf = storeOf
+    this.scenario = scenario
+  }
+
+  /** A process has loaded the saved breakers. @throws Violation if one has another state than was acknowledged */
+  onLoaded(process: string, rows: readonly StoredBreaker[]): void {
+    const loaded = new Map(rows.map((row) => [row.snapshot.id, row]))
+    this.saves.set(process, { changed: new Set(), loaded, isClosing: false, hasFailed: false })
+    const store = this.storeOf(process)
+    for (const [id, states] of this.stores.get(store) ?? []) {
+      if (states.acknowledged === undefined) continue
+      const row = loaded.get(id)
+      const state = row === undefined ? 'nothing' : describe(row)
+      const possible = [states.acknowledged, ...[...states.uncertain.values()].map((each) => each.state)]
+      if (!possible.includes(state))
+        throw new Violation(
+          'saved',
+          `${process} loaded ${state} for ${id}, and ${store} had acknowledged ${possible.join(' or ')}`,
+        )
+    }
+  }
+
+  /** The runtime of a process is open. @throws Violation if a breaker that only its node changes has another state than was loaded */
+  onStarted(process: Process, runtime: Holdfast): void {
+    const saves = this.saves.get(process.name)
+    if (!this.scenario.persists || saves === undefined) return
+    const pool = runtime.pools.get(POOL)
+    const onChanged = (id: string) => {
+      if (process.isAlive) saves.changed.add(id)
+    }
+    for (const operation of OPERATIONS) {
+      const { breaker } = runtime.guard(operation)
+      breaker?.on(() => onChanged(breaker.id))
+    }
+    pool.on((event) => {
+      if (event.type === 'breaker_changed') onChanged(event.id)
+    })
+    const { breaker } = runtime.guard(LONE_OPERATION)
+    if (breaker !== undefined) this.checkRestored(process.name, breaker, saves)
+    if (this.scenario.poolShare !== 'none') return
+    for (const { id } of pool.members()) this.checkRestored(process.name, pool.breaker(id), saves)
+  }
+
+  private checkRestored(
+    process: string,
+    { id, currentState, epoch }: CircuitBreaker,
+    { loaded }: ProcessSaves,
+  ): void {
+    const row = loaded.get(id)
+    if (row === undefined) return
+    this.restoredCount++
+    const { snapshot } = row
+    // The probes of a half-open breaker have ended with the process, so the breaker waits for new ones.
+    const expected = snapshot.state === 'closed' ? 'closed' : 'open'
+    if (currentState !== expected || epoch !== snapshot.epoch)
+      throw new Violation(
+        'saved',
+        `${process} restored ${id} as ${currentState} in epoch ${epoch}, and it was saved as ${describe(row)}`,
+      )
+  }
+
+  /** A process saves breakers. Returns functions to report the end. @throws Violation if a changed one is missing */
+  onSave(
+    process: string,
+    rows: readonly StoredBreaker[],
+  ): { onAcknowledged: () => void; onFailed: () => void } {
+    this.saveCount++
+    const saves = this.saves.get(process)
+    const ids = new Set(rows.map(({ snapshot }) => snapshot.id))
+    const missing = [...(saves?.changed ?? [])].filter((id) => !ids.has(id))
+    const store = this.storeOf(process)
+    const token = {}
+    const startedAt = this.scheduler.now
+    for (const row of rows)
+      this.statesOf(store, row.snapshot.id).uncertain.set(token, {
+        state: describe(row),
+        endedAt: Number.POSITIVE_INFINITY,
+      })
+    // The save of a process that dies never ends.
+    this.scheduler.schedule(LATE_MS, () => this.end(store, ids, token))
+    for (const id of ids) saves?.changed.delete(id)
+    if (missing.length > 0)
+      throw new Violation(
+        'saved',
+        `${process} saved ${[...ids].join(', ')} without ${missing.join(', ')}, which changed`,
+      )
+    return {
+      onAcknowledged: () => {
+        for (const row of rows) {
+          const states = this.statesOf(store, row.snapshot.id)
+          states.acknowledged = describe(row)
+          // A save that has not ended long before this one can be executed before or after it.
+          for (const [other, { endedAt }] of states.uncertain)
+            if (other === token || startedAt - endedAt > LATE_MS) states.uncertain.delete(other)
+        }
+      },
+      onFailed: () => {
+        this.failureCount++
+        for (const id of ids) saves?.changed.add(id)
+        if (saves !== undefined) saves.hasFailed = saves.isClosing
+        this.end(store, ids, token)
+      },
+    }
+  }
+
+  /** The process closes its runtime. */
+  onClosing(process: string): void {
+    const saves = this.saves.get(process)
+    if (saves !== undefined) saves.isClosing = true
+  }
+
+  /** The process has closed its runtime. @throws Violation if a change was not saved, and no save has failed */
+  onClosed(process: string): void {
+    const saves = this.saves.get(process)
+    if (saves === undefined || saves.hasFailed || !saves.isClosing) return
+    // Until the end, other nodes can change the breakers that are shared.
+    const isLone = (id: string) =>
+      id === `service:${LONE_OPERATION}` || (this.scenario.poolShare === 'none' && id.startsWith('pool:'))
+    const unsaved = [...saves.changed].filter(isLone)
+    if (unsaved.length > 0)
+      throw new Violation('saved', `${process} has closed without a save of ${unsaved.join(', ')}`)
+  }
+
+  onKilled(process: string): void {
+    this.saves.delete(process)
+  }
+
+  /** The disk of a store lied, and may have lost every save. */
+  onDiskLied(store: string): void {
+    this.stores.delete(store)
+  }
+
+  private end(store: string, ids: ReadonlySet<string>, token: object): void {
+    for (const id of ids) {
+      const found = this.stores.get(store)?.get(id)?.uncertain.get(token)
+      if (found !== undefined) found.endedAt = Math.min(found.endedAt, this.scheduler.now)
+    }
+  }
+
+  private statesOf(store: string, id: string): StoredStates {
+    const byId = this.stores.get(store) ?? new Map<string, StoredStates>()
+    this.stores.set(store, byId)
+    const states = byId.get(id) ?? { acknowledged: undefined, uncertain: new Map() }
+    byId.set(id, states)
+    return states
+  }
+}
