@@ -155,7 +155,10 @@ export async function simulate(
     },
     onClosing: (process) => saved.onClosing(process.name),
     onClosed: (process) => check(() => saved.onClosed(process.name)),
-    onBreakersLoaded: (process, rows) => check(() => saved.onLoaded(process, rows)),
+    onBreakersLoad: (process) => {
+      const onLoaded = saved.onLoad(process)
+      return (rows) => check(() => onLoaded(rows))
+    },
     onBreakersSaved: (process, rows) => {
       let result: ReturnType<SavedBreakerModel['onSave']> | undefined
       check(() => {

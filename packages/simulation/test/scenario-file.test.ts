@@ -11,7 +11,15 @@ const call = {
   attempts: [{ ms: 10, fails: false }],
   target: 0.9,
 }
-const scenario = { seed: 5, nodes: 3, diskNodes: [2], faults: [], calls: [call] }
+const scenario = {
+  seed: 5,
+  nodes: 3,
+  diskNodes: [2],
+  poolShare: 'none',
+  persists: true,
+  faults: [],
+  calls: [call],
+}
 const parse = (changes: object) => parseScenario(JSON.stringify({ ...scenario, ...changes }))
 
 describe('a file with a scenario', () => {

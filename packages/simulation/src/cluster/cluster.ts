@@ -65,8 +65,8 @@ export interface ClusterObserver {
   onDiskUsed(process: string, method: string, check: () => void): void
   /** The store on a disk reports damage. */
   onDiskWarning(process: string, line: string): void
-  /** A process has loaded the saved breakers. */
-  onBreakersLoaded(process: string, rows: readonly StoredBreaker[]): void
+  /** A process loads the saved breakers. The function reports them. */
+  onBreakersLoad(process: string): (rows: readonly StoredBreaker[]) => void
   /** A process saves breakers. The functions report the end. */
   onBreakersSaved(
     process: string,
@@ -228,8 +228,9 @@ export class Cluster {
     const load = breakers.load.bind(breakers)
     const save = breakers.save.bind(breakers)
     breakers.load = async () => {
+      const onLoaded = observer.onBreakersLoad(process.name)
       const rows = await load()
-      if (process.isAlive) observer.onBreakersLoaded(process.name, rows)
+      if (process.isAlive) onLoaded(rows)
       return rows
     }
     breakers.save = async (rows) => {

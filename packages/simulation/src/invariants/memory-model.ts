@@ -45,7 +45,7 @@ const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
   Availability: 4,
   TimeHeap: 16,
   // With the saved breakers, and those that are not closed.
-  BreakerRegistry: 16,
+  BreakerRegistry: 32,
   BreakerPersistence: 24,
   HandlerRegistry: 6,
   // With those of the models.
@@ -56,11 +56,11 @@ const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
   MemberBreakers: 48,
   EventBus: 16,
   DenseStore: 4096,
-  LabelledValues: 120,
-  TimeSeries: 80,
-  LatencyLog: 32,
-  OperationRecorder: 48,
-  OperationCompiler: 40,
+  LabelledValues: 150,
+  TimeSeries: 120,
+  LatencyLog: 40,
+  OperationRecorder: 64,
+  OperationCompiler: 52,
   // The results of the last 30 s, of which four open the breaker.
   OutcomeWindow: 64,
   // Listeners of the five connections to the store.

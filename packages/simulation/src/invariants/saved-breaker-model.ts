@@ -15,13 +15,21 @@ const LONE_OPERATION: Operation = 'report'
 /** A saved state, as far as it is compared. */
 const describe = ({ snapshot: { state, epoch } }: StoredBreaker): string => `${state} in epoch ${epoch}`
 
-/** The states of one breaker that a store can have. */
-interface StoredStates {
-  /** The state that was acknowledged last; undefined if it is not known. */
-  acknowledged: string | undefined
-  /** The states of saves that have not ended or have failed, and were possibly executed, with the time of the end. */
-  readonly uncertain: Map<object, { readonly state: string; endedAt: number }>
+/** A save of a breaker that the store can have executed last. */
+interface PossibleSave {
+  readonly state: string
+  /** Infinity until the save has ended. A save that fails or whose process dies can be executed a little later. */
+  executedBefore: number
 }
+
+/** The saves of one breaker, by their identity. */
+interface StoredStates {
+  hasAcknowledged: boolean
+  readonly possible: Map<object, PossibleSave>
+}
+
+const possibleStates = ({ possible }: StoredStates): string[] =>
+  [...possible.values()].map(({ state }) => state)
 
 /** The breakers of a process whose changes the store has not acknowledged. */
 interface ProcessSaves {
@@ -56,20 +64,34 @@ export class SavedBreakerModel {
     this.scenario = scenario
   }
 
-  /** A process has loaded the saved breakers. @throws Violation if one has another state than was acknowledged */
-  onLoaded(process: string, rows: readonly StoredBreaker[]): void {
+  /**
+   * A process begins to load the saved breakers. Returns a function that reports the result, and throws a Violation if a breaker has
+   * another state than was acknowledged, both at the beginning and at the end.
+   */
+  onLoad(process: string): (rows: readonly StoredBreaker[]) => void {
+    const before = new Map<string, readonly string[]>()
+    for (const [id, states] of this.stores.get(this.storeOf(process)) ?? [])
+      before.set(id, states.hasAcknowledged ? possibleStates(states) : ['nothing', ...possibleStates(states)])
+    return (rows) => this.onLoaded(process, rows, before)
+  }
+
+  private onLoaded(
+    process: string,
+    rows: readonly StoredBreaker[],
+    before: ReadonlyMap<string, readonly string[]>,
+  ): void {
     const loaded = new Map(rows.map((row) => [row.snapshot.id, row]))
     this.saves.set(process, { changed: new Set(), loaded, isClosing: false, hasFailed: false })
     const store = this.storeOf(process)
     for (const [id, states] of this.stores.get(store) ?? []) {
-      if (states.acknowledged === undefined) continue
+      if (!states.hasAcknowledged) continue
       const row = loaded.get(id)
       const state = row === undefined ? 'nothing' : describe(row)
-      const possible = [states.acknowledged, ...[...states.uncertain.values()].map((each) => each.state)]
+      const possible = [...(before.get(id) ?? ['nothing']), ...possibleStates(states)]
       if (!possible.includes(state))
         throw new Violation(
           'saved',
-          `${process} loaded ${state} for ${id}, and ${store} had acknowledged ${possible.join(' or ')}`,
+          `${process} loaded ${state} for ${id}, and ${store} had acknowledged ${[...new Set(possible)].join(' or ')}`,
         )
     }
   }
@@ -126,12 +148,12 @@ export class SavedBreakerModel {
     const token = {}
     const startedAt = this.scheduler.now
     for (const row of rows)
-      this.statesOf(store, row.snapshot.id).uncertain.set(token, {
+      this.statesOf(store, row.snapshot.id).possible.set(token, {
         state: describe(row),
-        endedAt: Number.POSITIVE_INFINITY,
+        executedBefore: Number.POSITIVE_INFINITY,
       })
     // The save of a process that dies never ends.
-    this.scheduler.schedule(LATE_MS, () => this.end(store, ids, token))
+    this.scheduler.schedule(LATE_MS, () => this.end(store, ids, token, LATE_MS))
     for (const id of ids) saves?.changed.delete(id)
     if (missing.length > 0)
       throw new Violation(
@@ -140,19 +162,20 @@ export class SavedBreakerModel {
       )
     return {
       onAcknowledged: () => {
-        for (const row of rows) {
-          const states = this.statesOf(store, row.snapshot.id)
-          states.acknowledged = describe(row)
-          // A save that has not ended long before this one can be executed before or after it.
-          for (const [other, { endedAt }] of states.uncertain)
-            if (other === token || startedAt - endedAt > LATE_MS) states.uncertain.delete(other)
+        this.end(store, ids, token, 0)
+        for (const id of ids) {
+          const states = this.statesOf(store, id)
+          states.hasAcknowledged = true
+          // A save that overlaps with this one can be executed after it.
+          for (const [other, { executedBefore }] of states.possible)
+            if (executedBefore < startedAt) states.possible.delete(other)
         }
       },
       onFailed: () => {
         this.failureCount++
         for (const id of ids) saves?.changed.add(id)
         if (saves !== undefined) saves.hasFailed = saves.isClosing
-        this.end(store, ids, token)
+        this.end(store, ids, token, LATE_MS)
       },
     }
   }
@@ -184,17 +207,19 @@ export class SavedBreakerModel {
     this.stores.delete(store)
   }
 
-  private end(store: string, ids: ReadonlySet<string>, token: object): void {
+  /** A save has ended, and is executed before a time from now if it is executed at all. */
+  private end(store: string, ids: ReadonlySet<string>, token: object, lateMs: number): void {
+    const executedBefore = this.scheduler.now + lateMs
     for (const id of ids) {
-      const found = this.stores.get(store)?.get(id)?.uncertain.get(token)
-      if (found !== undefined) found.endedAt = Math.min(found.endedAt, this.scheduler.now)
+      const found = this.stores.get(store)?.get(id)?.possible.get(token)
+      if (found !== undefined) found.executedBefore = Math.min(found.executedBefore, executedBefore)
     }
   }
 
   private statesOf(store: string, id: string): StoredStates {
     const byId = this.stores.get(store) ?? new Map<string, StoredStates>()
     this.stores.set(store, byId)
-    const states = byId.get(id) ?? { acknowledged: undefined, uncertain: new Map() }
+    const states = byId.get(id) ?? { hasAcknowledged: false, possible: new Map() }
     byId.set(id, states)
     return states
   }

@@ -2,6 +2,7 @@ import type { Choices } from '../engine/seeded-random.js'
 import {
   ALL_OPERATIONS,
   DRILL_START_MS,
+  FAULTS_END_MS,
   MEMBERS,
   OPERATIONS,
   type Operation,
@@ -28,6 +29,9 @@ export const TRIP_KNOWN_MS = 14_000
 /** Longer than the timeout of a command, so that a node continues without Redis for some calls. */
 const MAX_PARTITION_MS = 4000
 
+/** When calls close the breakers, also in a reduced scenario that has no other calls at that time. */
+const RECOVERY_AT_MS = FAULTS_END_MS + 700_000
+
 /** Before the drill, each node in turn adds and enables the members of the pool that its store has not. */
 const RESTORE_MS = -100_000
 const RESTORE_INTERVAL_MS = 15_000
@@ -36,7 +40,7 @@ const RESTORE_INTERVAL_MS = 15_000
 const POOL_CALLS = 4 * MEMBERS.length
 
 /** The cooldown that a member requests in the slot of each node. It is longer than until it must be known, and ends in the slot. */
-export const DRILL_COOLDOWN_MS = 35_000
+const DRILL_COOLDOWN_MS = 35_000
 
 const plan = (
   node: number,
@@ -54,12 +58,15 @@ const plan = (
 })
 
 /**
- * The calls after all faults and all other calls: every node in turn must be able to do everything alone. It trips the shared breakers
+ * Calls that close the breakers, and the calls after all faults and all other calls: every node in turn must be able to do everything alone. It trips the shared breakers
  * and makes the only calls until they are closed again, and stores a dead letter. At last, every node replays all dead letters that
  * are not completed.
  */
 export function planDrill(nodes: number): PlannedCall[] {
   const calls: PlannedCall[] = []
+  for (const operation of SHARED_OPERATIONS)
+    for (let count = 0; count < RECOVERY_CALLS; count++)
+      calls.push(plan(0, 'run', operation, RECOVERY_AT_MS + count * 4000))
   for (let node = 0; node < nodes; node++) {
     const startAt = DRILL_START_MS + node * DRILL_SLOT_MS
     for (const operation of SHARED_OPERATIONS) {

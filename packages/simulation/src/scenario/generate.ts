@@ -16,10 +16,10 @@ import {
 
 /** More than every seed must execute: calls are not made while all nodes are down, and some faults have no effect. */
 const MIN_CALLS = 2080
-const MIN_FAULTS = 64
+const MIN_FAULTS = 66
 /** How many crashes at an await a scenario has in addition. */
 const MIN_AWAIT_CRASHES = 6
-/** How many faults of disks a scenario with disks has in addition. */
+/** How many faults a scenario has in addition: faults of disks if it has disks. */
 const MIN_DISK_FAULTS = 8
 
 /** The share of calls that use the pool, and how many live changes of members a scenario has in addition. */
@@ -39,9 +39,10 @@ export function generateScenario(seed: number): Scenario {
   const calls = Array.from({ length: MIN_CALLS + choices.below(120) }, () => planCall(choices, nodes))
   const faults = Array.from({ length: MIN_FAULTS + choices.below(12) }, () => planFault(choices, nodes))
   const diskNodes = planDiskNodes(choices, nodes)
-  if (diskNodes.length > 0)
-    for (let count = MIN_DISK_FAULTS + choices.below(8); count > 0; count--)
-      faults.push(planDiskFault(choices, choices.pick(diskNodes)))
+  for (let count = MIN_DISK_FAULTS + choices.below(8); count > 0; count--)
+    faults.push(
+      diskNodes.length > 0 ? planDiskFault(choices, choices.pick(diskNodes)) : planFault(choices, nodes),
+    )
   for (let count = MIN_AWAIT_CRASHES + choices.below(4); count > 0; count--)
     faults.push(planAwaitCrash(choices, calls))
   calls.push(...planMemberChanges(choices, calls))

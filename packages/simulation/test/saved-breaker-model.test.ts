@@ -1,0 +1,83 @@
+import type { Holdfast } from '@holdfast/runtime'
+import type { StoredBreaker } from '@holdfast/store'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { Process } from '../src/cluster/simulated-node.js'
+import { Scheduler } from '../src/engine/scheduler.js'
+import { SavedBreakerModel } from '../src/invariants/saved-breaker-model.js'
+
+const row = (id: string, state: string, epoch: number): StoredBreaker =>
+  ({ snapshot: { id, state, epoch } }) as StoredBreaker
+
+describe('saved breakers', () => {
+  let model: SavedBreakerModel
+  /** Reports a change of the breaker of an operation. */
+  let change: (operation: string) => void
+
+  const start = (name: string, rows: readonly StoredBreaker[], state = 'closed', epoch = 0) => {
+    const listeners = new Map<string, () => void>()
+    change = (operation) => listeners.get(operation)?.()
+    const runtime = {
+      guard: (operation: string) => ({
+        breaker: {
+          id: `service:${operation}`,
+          currentState: state,
+          epoch,
+          on: (listener: () => void) => listeners.set(operation, listener),
+        },
+      }),
+      pools: { get: () => ({ on: () => {}, members: () => [] }) },
+    }
+    model.onLoad(name)(rows)
+    model.onStarted({ name, isAlive: true } as Process, runtime as unknown as Holdfast)
+  }
+
+  beforeEach(() => {
+    model = new SavedBreakerModel(new Scheduler(() => 0), () => 'postgres', {
+      persists: true,
+      poolShare: 'state',
+    })
+  })
+
+  it('must be loaded as they were acknowledged', () => {
+    start('n0.1', [])
+    model.onSave('n0.1', [row('service:report', 'open', 1)]).onAcknowledged()
+    expect(() => model.onLoad('n0.2')([])).toThrow(
+      'saved: n0.2 loaded nothing for service:report, and postgres had acknowledged open in epoch 1',
+    )
+    model.onLoad('n0.2')([row('service:report', 'open', 1)])
+  })
+
+  it('can be loaded as a save that failed', () => {
+    start('n0.1', [])
+    model.onSave('n0.1', [row('service:report', 'open', 1)]).onAcknowledged()
+    model.onSave('n0.1', [row('service:report', 'closed', 3)]).onFailed()
+    model.onLoad('n0.2')([row('service:report', 'open', 1)])
+    model.onLoad('n0.3')([row('service:report', 'closed', 3)])
+  })
+
+  it('must be restored as they were loaded', () => {
+    start('n0.1', [row('service:report', 'half_open', 2)], 'open', 2)
+    expect(() => start('n0.2', [row('service:report', 'open', 1)])).toThrow(
+      'saved: n0.2 restored service:report as closed in epoch 0, and it was saved as open in epoch 1',
+    )
+  })
+
+  it('must be saved again after a save that failed', () => {
+    start('n0.1', [])
+    change('report')
+    model.onSave('n0.1', [row('service:report', 'open', 1)]).onFailed()
+    change('mail')
+    expect(() => model.onSave('n0.1', [row('service:mail', 'open', 1)])).toThrow(
+      'saved: n0.1 saved service:mail without service:report, which changed',
+    )
+  })
+
+  it('must be saved by a close, unless its save fails', () => {
+    start('n0.1', [])
+    change('report')
+    model.onClosing('n0.1')
+    expect(() => model.onClosed('n0.1')).toThrow('saved: n0.1 has closed without a save of service:report')
+    model.onSave('n0.1', [row('service:report', 'open', 1)]).onFailed()
+    model.onClosed('n0.1')
+  })
+})
