@@ -1,6 +1,6 @@
 import { Cluster, type NodeDisk, QUEUE_PREFIX } from './cluster/cluster.js'
 import { FaultInjector } from './cluster/inject.js'
-import type { Process, SimulatedNode } from './cluster/simulated-node.js'
+import type { Process } from './cluster/simulated-node.js'
 import { Upstreams } from './cluster/upstreams.js'
 import { DeadLetterModel } from './dead-letters/dead-letter-model.js'
 import { QueueContract } from './dead-letters/queue-contract.js'
@@ -107,11 +107,11 @@ export async function simulate(
     now: () => scheduler.now,
   })
   const breakers = new BreakerModel(check, addTrace)
-  const openings = new OpeningModel(check, () => scheduler.now)
+  const openings = new OpeningModel(check, () => scheduler.now, scenario.persists)
   const records = new RecordModel((process) => cluster.couldRenew(process))
   const housekeeping = new HousekeepingModel(() => scheduler.now)
   const permits = new PermitModel()
-  const pools = new PoolModel(check, scenario.poolShare)
+  const pools = new PoolModel(check, scenario)
   const storeOf = (process: string) => (cluster.disks.has(nodeOf(process)) ? nodeOf(process) : 'postgres')
   const memberChanges = new MemberChangeModel(scheduler, storeOf)
   const saved = new SavedBreakerModel(scheduler, storeOf, scenario)

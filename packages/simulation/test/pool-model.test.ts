@@ -23,7 +23,7 @@ describe('members of a pool', () => {
       { name: 'n1', process, runtime },
       { name: 'n2', runtime },
     ] as unknown as SimulatedNode[]
-    model = new PoolModel((fn) => fn(), 'state')
+    model = new PoolModel((fn) => fn(), { poolShare: 'state', persists: false })
     model.onStarted(process, runtime)
   })
 

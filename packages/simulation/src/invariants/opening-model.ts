@@ -37,10 +37,13 @@ export class OpeningModel {
   private lateFailures: LateFailure[] = []
   private readonly check: (fn: () => void) => void
   private readonly now: () => number
+  private readonly isRestored: boolean
 
-  constructor(check: (fn: () => void) => void, now: () => number) {
+  /** @param isRestored - whether a process begins with the failures that were saved */
+  constructor(check: (fn: () => void) => void, now: () => number, isRestored: boolean) {
     this.check = check
     this.now = now
+    this.isRestored = isRestored
   }
 
   onStarted(process: Process, runtime: Holdfast): void {
@@ -55,12 +58,14 @@ export class OpeningModel {
       failures: [],
     }
     this.breakers.set(process, model)
+    const startedAt = this.now()
     breaker.on(({ toState }) => {
       if (!process.isAlive) return
       const { changedAt, state, failures } = model
       const now = this.now()
       Object.assign(model, { changedAt: now, state: toState, failures: [] })
       if (toState !== 'open' || now - model.trippedAt < TRIP_MS) return
+      if (this.isRestored && now - startedAt <= windowDuration) return
       const since = state === 'half_open' ? changedAt : Math.max(changedAt, now - windowDuration - 1)
       const counted = failures.filter(({ startedAt, endedAt }) => startedAt >= changedAt && endedAt >= since)
       const expected = state === 'half_open' ? 1 : failureThreshold

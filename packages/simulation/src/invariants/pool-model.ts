@@ -15,6 +15,7 @@ const TOLERANCE_MS = 1000
 /** A member of the pool of one process, from its addition to its removal. */
 interface MemberState {
   readonly id: string
+  readonly addedAt: number
   isEnabled: boolean
   /** A time of the clock of the process. */
   cooldownUntil: number
@@ -71,13 +72,18 @@ export class PoolModel {
   private readonly pools = new Map<Process, ProcessPool>()
   private readonly check: (fn: () => void) => void
   private readonly share: Scenario['poolShare']
+  private readonly isRestored: boolean
   /** The last cooldown that began because of a rate limit. */
   private lastCooldown: { readonly process: string; readonly member: string } | undefined
   private changed = new Set<ProcessPool>()
 
-  constructor(check: (fn: () => void) => void, share: Scenario['poolShare']) {
+  constructor(
+    check: (fn: () => void) => void,
+    { poolShare, persists }: Pick<Scenario, 'poolShare' | 'persists'>,
+  ) {
     this.check = check
-    this.share = share
+    this.share = poolShare
+    this.isRestored = persists
   }
 
   onStarted(process: Process, runtime: Holdfast): void {
@@ -233,6 +239,8 @@ export class PoolModel {
     const breaker = pool.usedBreakers().find(({ id }) => id === `pool:${POOL}:${member.id}`)
     if (breaker === undefined) return
     const { failureThreshold, windowDuration } = breaker.settings
+    // A breaker that was restored begins with the failures that were saved.
+    if (this.isRestored && now - member.addedAt <= windowDuration) return
     const isHalfOpen = from.breakerState === 'half_open'
     const since = isHalfOpen ? from.changedAt : Math.max(from.changedAt, now - windowDuration) - TOLERANCE_MS
     const counted = failures.filter(
@@ -296,6 +304,7 @@ export class PoolModel {
 
 const createMember = (id: string, now: number): MemberState => ({
   id,
+  addedAt: now,
   isEnabled: true,
   cooldownUntil: 0,
   breakerState: 'closed',
