@@ -106,7 +106,7 @@ export async function simulate(
     areClocksRight: () => cluster.areClocksRight(),
     now: () => scheduler.now,
   })
-  const breakers = new BreakerModel(check, addTrace)
+  const breakers = new BreakerModel(check, addTrace, () => scheduler.now)
   const openings = new OpeningModel(check, () => scheduler.now, scenario.persists)
   const records = new RecordModel((process) => cluster.couldRenew(process))
   const housekeeping = new HousekeepingModel(() => scheduler.now)
@@ -188,7 +188,12 @@ export async function simulate(
   const memory = new MemoryModel((process) => workload.records.workOf(process))
   const injector = new FaultInjector(scheduler, cluster, upstreams, (text) => addTrace('fault', text))
 
-  for (const fault of scenario.faults) scheduler.schedule(fault.at, () => injector.inject(fault))
+  for (const fault of scenario.faults)
+    scheduler.schedule(fault.at, () => {
+      injector.inject(fault)
+      const isLoss = fault.kind === 'server_crash' && fault.loss !== 'nothing'
+      if (isLoss && fault.server === 'redis') breakers.onRedisLostData()
+    })
   const drill = planDrill(cluster.nodes.length)
   const drainAt = DRILL_START_MS + cluster.nodes.length * DRILL_SLOT_MS
   for (const [number, call] of [...scenario.calls, ...drill].entries())

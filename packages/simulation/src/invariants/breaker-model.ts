@@ -6,6 +6,9 @@ import { Violation } from '../engine/violation.js'
 import { SHARED_OPERATIONS } from '../scenario/drill.js'
 import type { Operation } from '../scenario/scenario.js'
 
+/** How long permits can be used or issued again that Redis has lost. */
+const FORGOTTEN_MS = 120_000
+
 /** The connection of a breaker to the fleet, with its private parts. */
 type Link = Omit<FleetBreaker, 'probes'> & {
   readonly probes: { readonly lease?: { readonly token: string } }
@@ -21,10 +24,18 @@ export class BreakerModel {
   private readonly tokensByEpoch = new Map<string, Set<string>>()
   private readonly check: (fn: () => void) => void
   private readonly trace: (subject: string, text: string) => void
+  private readonly now: () => number
+  /** When Redis last lost data. */
+  private lostAt = Number.NEGATIVE_INFINITY
 
-  constructor(check: (fn: () => void) => void, trace: (subject: string, text: string) => void) {
+  constructor(
+    check: (fn: () => void) => void,
+    trace: (subject: string, text: string) => void,
+    now: () => number,
+  ) {
     this.check = check
     this.trace = trace
+    this.now = now
   }
 
   onStarted(process: Process, runtime: Holdfast): void {
@@ -40,11 +51,18 @@ export class BreakerModel {
     }
   }
 
+  /** Redis has lost data, so it can issue permits again that it has issued before. */
+  onRedisLostData(): void {
+    this.lostAt = this.now()
+  }
+
   private onProbe(process: string, operation: Operation, token: string | undefined): void {
     this.probeCount++
     this.trace(process, `probe ${operation} ${token}`)
     if (token === undefined)
       throw new Violation('probes', `${process} probes ${operation} without a permit of the fleet`)
+    // Nodes still use permits that Redis has forgotten.
+    if (this.now() - this.lostAt < FORGOTTEN_MS) return
     const epoch = `${operation} ${token.split(':')[0]}`
     const tokens = this.tokensByEpoch.get(epoch) ?? new Set()
     this.tokensByEpoch.set(epoch, tokens)
