@@ -1,6 +1,6 @@
 // oxlint-disable holdfast/clock -- processes among others, on real time
-// Breaks Redis and the nodes of a fleet at random while they call, and looks at what they did: never more tests in an epoch than
-// half_open_max, one state in the end, and no call that failed or waited because of Redis.
+// Breaks Redis and the nodes of a fleet at random while they call, and checks what they did: never more probes in an epoch than
+// half_open_max, the same state of all nodes at the end, and no call that failed or waited because of Redis.
 //
 //     node packages/runtime/test/crash/fleet.mjs [processes] [rounds] [seed]
 import { randomInt } from 'node:crypto'
@@ -8,6 +8,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { helpers } from './helpers.mjs'
 import { seeded } from './random.mjs'
+import { saveSummary } from './summary.mjs'
 
 const [processes = '20', rounds = '100', given = String(randomInt(2 ** 31))] = process.argv.slice(2)
 const random = seeded(Number(given))
@@ -26,7 +27,7 @@ const start = (/** @type {number} */ i) =>
     `n${i}`,
     'state',
     (/** @type {string} */ token) => tokens.push(token),
-    // All of them together leave a small machine some time for everything else.
+    // The delay between two calls grows with the number of processes, so that a small machine is not overloaded.
     2 * size,
   )
 /** @type {any[]} */
@@ -45,7 +46,7 @@ const reports = (target) => Promise.all(nodes.map((node) => node.ask('report', t
 /** @type {Record<string, () => Promise<unknown>>} */
 const faults = {
   async nothing() {},
-  async 'Redis killed, back empty'() {
+  async 'Redis killed and started empty'() {
     await server.kill()
     await wait(random() * 500)
     await server.up()
@@ -76,7 +77,9 @@ const faults = {
 }
 
 /** @type {string[]} */
-const broken = []
+const problems = []
+/** How often each fault happened. @type {Record<string, number>} */
+const counts = {}
 let slowest = 0
 let calls = 0
 for (let round = 1; round <= Number(rounds); round++) {
@@ -88,6 +91,7 @@ for (let round = 1; round <= Number(rounds); round++) {
   )
   for (const name of chosen) {
     await faults[/** @type {string} */ (name)]?.()
+    counts[/** @type {string} */ (name)] = (counts[/** @type {string} */ (name)] ?? 0) + 1
     await wait(random() * 300)
   }
   await reports('up')
@@ -104,23 +108,34 @@ for (let round = 1; round <= Number(rounds); round++) {
     const seen = all.map(
       ({ connected, state, fleetOpen, epoch }) => `${connected}/${state}/${fleetOpen}/${epoch}`,
     )
-    broken.push(`round ${round} (${chosen.join(', ')}): no common end: ${[...new Set(seen)].join(' ')}`)
+    problems.push(
+      `round ${round} (${chosen.join(', ')}): no common state at the end: ${[...new Set(seen)].join(' ')}`,
+    )
   }
   const most = maxProbesPerEpoch(tokens)
-  if (most > 2) broken.push(`round ${round} (${chosen.join(', ')}): ${most} tests in one epoch`)
+  if (most > 2) problems.push(`round ${round} (${chosen.join(', ')}): ${most} probes in one epoch`)
   const unexpected = all.flatMap((report) => report.unexpected)
-  if (unexpected.length > 0) broken.push(`round ${round} (${chosen.join(', ')}): ${unexpected[0]}`)
+  if (unexpected.length > 0) problems.push(`round ${round} (${chosen.join(', ')}): ${unexpected[0]}`)
   const waited = all.reduce((sum, report) => sum + report.waited, 0)
-  if (waited > 0) broken.push(`round ${round} (${chosen.join(', ')}): ${waited} calls waited for Redis`)
+  if (waited > 0) problems.push(`round ${round} (${chosen.join(', ')}): ${waited} calls waited for Redis`)
   slowest = Math.max(slowest, ...all.map((report) => report.slowest))
   calls = all.reduce((sum, report) => sum + report.calls, 0)
   if (process.stdout.isTTY) process.stdout.write(`\rround ${round} of ${rounds}\r`)
-  if (broken.length > 3) break
+  if (problems.length > 3) break
 }
 console.log(
-  `${size} processes, ${rounds} rounds, seed ${given}: ${calls} calls by those that live, ${tokens.length} tests in ` +
+  `${size} processes, ${rounds} rounds, seed ${given}: ${calls} calls of the running processes, ${tokens.length} probes in ` +
     `${new Set(tokens.map((token) => token.split(':')[0])).size} epochs, at most ${maxProbesPerEpoch(tokens)} in one; ` +
     `no call waited for Redis, and the slowest took ${Math.round(slowest)} ms beyond its own wait`,
 )
-for (const line of broken) console.log(`BROKEN ${line}`)
-process.exit(broken.length === 0 ? 0 : 1)
+saveSummary('fleet', {
+  faults: counts,
+  processes: size,
+  calls,
+  probes: tokens.length,
+  epochs: new Set(tokens.map((token) => token.split(':')[0])).size,
+  mostProbesInAnEpoch: maxProbesPerEpoch(tokens),
+  problems,
+})
+for (const line of problems) console.log(`PROBLEM ${line}`)
+process.exit(problems.length === 0 ? 0 : 1)

@@ -12,11 +12,13 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 import { sourceAliases } from '../../../../scripts/packages.mjs'
 import { seeded } from './random.mjs'
+import { saveSummary } from './summary.mjs'
 
 const [entries = '10000', wanted = '14', given = String(randomInt(2 ** 31))] = process.argv.slice(2)
 const total = Number(entries)
 // A short run is for the gate, where processes cost more than all the rest.
-const WORKERS = total < 1000 ? 3 : 8
+const isShort = total < 1000
+const WORKERS = isShort ? 3 : 8
 const random = seeded(Number(given))
 const here = fileURLToPath(new URL('.', import.meta.url))
 const root = join(here, '../../../..')
@@ -52,15 +54,15 @@ const bundle = pathToFileURL(join(made, 'postgres.mjs')).href
 const { openPostgres, systemClock, PostgresServer } = await import(bundle)
 const server = await PostgresServer.start()
 
-/** What the store has promised: the ids added, and how often each was said to be complete. */
+/** What workers reported: the ids of added entries, and how often each was completed. */
 const added = new Set()
 /** @type {Map<string, number>} */
 const completed = new Map()
 /** @type {string[]} */
-const broken = []
-/** How many entries each worker has still to acknowledge. @type {number[]} */
+const problems = []
+/** How many entries each worker still has to acknowledge. @type {number[]} */
 const left = Array.from({ length: WORKERS }, () => Math.ceil(total / WORKERS))
-let heard = 0
+let reported = 0
 let started = 0
 
 /** @param {number} number */
@@ -81,7 +83,7 @@ function start(number) {
   child.stdin.on('error', () => {})
   createInterface({ input: child.stdout }).on('line', (line) => {
     const [what, id = ''] = line.split(' ')
-    heard++
+    reported++
     if (what === 'completed') completed.set(id, (completed.get(id) ?? 0) + 1)
     else {
       added.add(id)
@@ -91,7 +93,7 @@ function start(number) {
   /** @type {Promise<void>} */
   const ended = new Promise((resolve) => {
     child.once('close', (code, signal) => {
-      if (code !== 0 && signal !== 'SIGKILL') broken.push(`${name} ended with ${code ?? signal}`)
+      if (code !== 0 && signal !== 'SIGKILL') problems.push(`${name} ended with ${code ?? signal}`)
       resolve()
     })
   })
@@ -102,7 +104,7 @@ function start(number) {
 async function until(condition) {
   const end = systemClock.now() + 240_000
   while (!condition()) {
-    if (systemClock.now() > end || broken.length > 0) return false
+    if (systemClock.now() > end || problems.length > 0) return false
     await new Promise((resolve) => systemClock.setTimer(resolve, 20))
   }
   return true
@@ -136,7 +138,7 @@ const done = { kill: 0, terminate: 0, restart: 0, crash: 0 }
 const plan = ['kill', 'terminate', 'crash', 'kill', 'terminate', 'restart', 'kill']
 for (let n = 0; n < Number(wanted); n++) {
   const mark = ((n + 1) * 2 * total) / (Number(wanted) + 2)
-  if (!(await until(() => heard >= mark))) break
+  if (!(await until(() => reported >= mark))) break
   const name = /** @type {string} */ (plan[n % plan.length])
   await faults[name]?.()
   done[name] = (done[name] ?? 0) + 1
@@ -155,36 +157,48 @@ async function isOver() {
 }
 const limit = systemClock.now() + 120_000
 let over = false
-while (!over && broken.length === 0 && systemClock.now() < limit) {
+while (!over && problems.length === 0 && systemClock.now() < limit) {
   over = await isOver()
   if (!over) await new Promise((resolve) => systemClock.setTimer(resolve, 100))
 }
 if (!over)
-  broken.push(`stuck: ${JSON.stringify(await store.deadLetters.stats(far))}, ${added.size} acknowledged`)
+  problems.push(`stuck: ${JSON.stringify(await store.deadLetters.stats(far))}, ${added.size} acknowledged`)
 for (const { child } of running.values()) child.stdin?.write('end\n')
 const waiting = systemClock.setTimer(() => {
   for (const { child, number } of running.values())
-    if (child.exitCode === null && child.kill('SIGKILL')) broken.push(`worker ${number} did not end`)
+    if (child.exitCode === null && child.kill('SIGKILL')) problems.push(`worker ${number} did not end`)
 }, 60_000)
 await Promise.all([...running.values()].map(({ ended }) => ended))
 systemClock.clearTimer(waiting)
 for (const id of added) {
   const entry = await store.deadLetters.get(id, far)
-  if (entry === undefined) broken.push(`${id} was acknowledged and is not there`)
-  else if (entry.originalPayload.id !== id) broken.push(`${id} has another payload`)
-  else if (entry.status !== 'completed') broken.push(`${id} is ${entry.status}`)
+  if (entry === undefined) problems.push(`${id} was acknowledged and is not there`)
+  else if (entry.originalPayload.id !== id) problems.push(`${id} has another payload`)
+  else if (entry.status !== 'completed') problems.push(`${id} is ${entry.status}`)
 }
 const [row] = await server.admin('SELECT count(*) AS n FROM holdfast.processed_ids')
 const { total: stored } = await store.deadLetters.stats(far)
-if (Number(row.n) !== stored) broken.push(`${row.n} ids are processed, and there are ${stored} entries`)
-for (const [id, times] of completed) if (times > 1) broken.push(`${id} was recorded complete ${times} times`)
+if (Number(row.n) !== stored) problems.push(`${row.n} ids are processed, and there are ${stored} entries`)
+for (const [id, times] of completed)
+  if (times > 1) problems.push(`${id} was recorded complete ${times} times`)
 await store.close()
 await server.remove()
 
 const seconds = Math.round((systemClock.now() - began) / 1000)
 console.log(
-  `${JSON.stringify(done)}, ${added.size} entries acknowledged, ${stored} stored, ${completed.size} completions heard, ${seconds} s`,
+  `${JSON.stringify(done)}, ${added.size} entries acknowledged, ${stored} stored, ${completed.size} completions reported, ${seconds} s`,
 )
-for (const problem of broken.slice(0, 20)) console.error(problem)
-console.log(broken.length === 0 ? 'none lost, none twice, none stuck' : `${broken.length} problems`)
-process.exit(broken.length === 0 ? 0 : 1)
+if (!isShort)
+  saveSummary('postgres', {
+    faults: done,
+    workers: WORKERS,
+    acknowledged: added.size,
+    completed: completed.size,
+    seconds,
+    problems,
+  })
+for (const problem of problems.slice(0, 20)) console.error(problem)
+console.log(
+  problems.length === 0 ? 'nothing lost, nothing twice, nothing stuck' : `${problems.length} problems`,
+)
+process.exit(problems.length === 0 ? 0 : 1)

@@ -1,7 +1,8 @@
-// Writes the summary of the last crash run (kills.mjs) to docs/trust.md: `npm run report:crash`.
+// Writes the summaries of the last crash runs (kills.mjs, postgres.mjs, fleet.mjs) to docs/trust.md: `npm run report:crash`.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { readSummary } from './summary.mjs'
 
 const root = fileURLToPath(new URL('../../../..', import.meta.url))
 const page = join(root, 'docs/trust.md')
@@ -18,6 +19,16 @@ const PHASES = {
   working: 'added, leased and settled dead letters',
   deleting: 'deleted completed ones',
   closing: 'closed the store',
+}
+
+/** How faults are called in the documentation. @type {Record<string, string>} */
+const FAULTS = {
+  kill: 'a worker killed',
+  terminate: 'all connections ended',
+  restart: 'the server stopped and started',
+  crash: 'the server killed',
+  tripped: 'the breaker tripped',
+  reset: 'the breaker reset',
 }
 
 /** @param {number} value */
@@ -48,11 +59,46 @@ function describe({ date, command, cores, minutes, wantedKills, kills, killsByPh
   ].join('\n')
 }
 
+/** @param {string[]} problems @param {string} result */
+const resultOf = (problems, result) =>
+  problems.length === 0 ? result : `${format(problems.length)} problems were found.`
+
+/** The faults and how often each happened. @param {Record<string, number>} faults */
+const listFaults = (faults) =>
+  Object.entries(faults)
+    .filter(([name]) => name !== 'nothing')
+    .map(([name, count]) => `${FAULTS[name] ?? name} ${format(count)}`)
+    .join(', ')
+
+/** The runs with failing servers as Markdown. @param {any} postgres @param {any} fleet */
+function describeServers(postgres, fleet) {
+  const rows = []
+  if (postgres !== undefined)
+    rows.push(
+      `| PostgreSQL | ${listFaults(postgres.faults)} | ${postgres.workers} workers, ${format(postgres.acknowledged)} dead letters: ${resultOf(postgres.problems, 'all completed, none twice')} | \`${postgres.command}\` (${postgres.date}) |`,
+    )
+  if (fleet !== undefined)
+    rows.push(
+      `| Redis | ${listFaults(fleet.faults)} | ${fleet.processes} processes, ${format(fleet.calls)} calls, ${format(fleet.probes)} probes in ${format(fleet.epochs)} epochs, at most ${fleet.mostProbesInAnEpoch} in one (allowed: 2): ${resultOf(fleet.problems, 'the same state on all nodes after each round, no call waited for Redis')} | \`${fleet.command}\` (${fleet.date}) |`,
+    )
+  if (rows.length === 0) return ''
+  return [
+    '',
+    '',
+    'Processes that use a failing server:',
+    '',
+    '| server | faults | result | command |',
+    '|---|---|---|---|',
+    ...rows,
+  ].join('\n')
+}
+
 const summary = JSON.parse(readFileSync(join(root, '.cache/crash.json'), 'utf8'))
 const text = readFileSync(page, 'utf8')
 const [before, rest] = text.split(BEGIN)
 const after = rest?.split(END)[1]
 if (rest === undefined || after === undefined)
   throw new Error(`${page}: expected the lines ${BEGIN} and ${END}`)
-writeFileSync(page, `${before}${BEGIN}\n\n${describe(summary)}\n\n${END}${after}`)
-console.log(describe(summary))
+const report = describe(summary) + describeServers(readSummary('postgres'), readSummary('fleet'))
+writeFileSync(page, `${before}${BEGIN}\n\n${report}\n\n${END}${after}`)
+console.log(report)
