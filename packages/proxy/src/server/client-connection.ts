@@ -164,11 +164,12 @@ export class ClientConnection {
 
   /**
    * The bytes from the beginning of the request line in which the parser rejected the byte at `index` of a packet; undefined
-   * where the beginning is not known, or another request is pending.
+   * where the byte is ASCII, the beginning is not known, or another request is pending.
    */
   recover(packet: Buffer | undefined, index: number): Buffer | undefined {
-    if (packet === undefined || this.hasPending || this.isRecovered || this.withBody !== undefined)
-      return undefined
+    const isRejectedForAscii = (packet?.[index] ?? 0) < 0x80
+    if (packet === undefined || isRejectedForAscii) return undefined
+    if (this.hasPending || this.isRecovered || this.withBody !== undefined) return undefined
     this.isRecovered = true
     return this.line.joinAt(packet, index)
   }
