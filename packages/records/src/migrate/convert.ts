@@ -4,25 +4,27 @@ import { EVENT_TYPES } from '../event-types.js'
 import { parseErrorKind } from './error-kind.js'
 import { isOldRecord, type OldRecord, type OldRecordReader } from './reader.js'
 
-const asString = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
+/** The text of a value from JSON. `String` would call the method `toString` of an object, which can be any value there. */
+const asString = (value: unknown): string =>
+  typeof value === 'string' ? value : (JSON.stringify(value) ?? 'undefined')
 
 const asNumber = (value: unknown) => (typeof value === 'number' && Number.isFinite(value) ? value : 0)
 
 /** Seconds between two times; undefined if one is not valid, or the second is before the first. */
 function secondsBetween(from: unknown, to: unknown): number | undefined {
-  const ms = Date.parse(String(to)) - Date.parse(String(from))
+  const ms = Date.parse(asString(to)) - Date.parse(asString(from))
   return ms >= 0 ? tidySeconds(ms / 1000) : undefined
 }
 
 /** Earlier names of event types. */
-const EVENT_TYPE_ALIASES: Record<string, string> = {
-  circuit_opened: 'circuit_breaker_opened',
-  circuit_breaker_open: 'circuit_breaker_opened',
-  circuit_closed: 'circuit_breaker_closed',
-  circuit_breaker_close: 'circuit_breaker_closed',
-  circuit_half_opened: 'circuit_breaker_half_opened',
-  circuit_breaker_half_open: 'circuit_breaker_half_opened',
-}
+const EVENT_TYPE_ALIASES: ReadonlyMap<unknown, string> = new Map([
+  ['circuit_opened', 'circuit_breaker_opened'],
+  ['circuit_breaker_open', 'circuit_breaker_opened'],
+  ['circuit_closed', 'circuit_breaker_closed'],
+  ['circuit_breaker_close', 'circuit_breaker_closed'],
+  ['circuit_half_opened', 'circuit_breaker_half_opened'],
+  ['circuit_breaker_half_open', 'circuit_breaker_half_opened'],
+])
 
 /** Converts an attempt. `position` is its place in the list, from 1; `shift` is 1 if attempts were counted from 0. */
 function convertAttempt(reader: OldRecordReader, position: number, shift: number): OldRecord {
@@ -32,7 +34,7 @@ function convertAttempt(reader: OldRecordReader, position: number, shift: number
   const givenOutcome = reader.readField('outcome')
   const outcome = typeof givenOutcome === 'string' ? givenOutcome.toLowerCase() : undefined
   const success = reader.readField('success') ?? (outcome === undefined ? undefined : outcome === 'success')
-  const isTimeout = isOldRecord(error) && /time_?d?_?out|deadline/i.test(String(error.type))
+  const isTimeout = isOldRecord(error) && /time_?d?_?out|deadline/i.test(asString(error.type))
   reader.readField('request_id')
   return reader.withRemaining({
     schema: reader.readField('schema'),
@@ -109,7 +111,7 @@ export function convertSession(reader: OldRecordReader): OldRecord {
     policy_ids: reader.readField('policy_ids') ?? [policy],
     operation: reader.readField('operation', 'operation_type', 'operation_name'),
     subsystem: reader.readField('subsystem'),
-    correlation_id: reader.readField('correlation_id') ?? `corr_${String(id)}`,
+    correlation_id: reader.readField('correlation_id') ?? `corr_${asString(id)}`,
     start_time: start,
     end_time: end,
     attempts,
@@ -131,7 +133,7 @@ export function convertEvent(reader: OldRecordReader): OldRecord {
   const type = typeof givenType === 'string' ? givenType.toLowerCase() : givenType
   const component = reader.readField('component')
   const isKnown =
-    reader.isOwn || EVENT_COMPONENTS.includes(String(component) as (typeof EVENT_COMPONENTS)[number])
+    reader.isOwn || EVENT_COMPONENTS.includes(asString(component) as (typeof EVENT_COMPONENTS)[number])
   const context = reader.readField('context')
   const session = reader.readField('session_id')
   const id = reader.readField('event_id', 'id')
@@ -140,9 +142,9 @@ export function convertEvent(reader: OldRecordReader): OldRecord {
     event_id: id,
     event_type: (EVENT_TYPES as readonly unknown[]).includes(type)
       ? type
-      : (EVENT_TYPE_ALIASES[String(type)] ?? type),
+      : (EVENT_TYPE_ALIASES.get(type) ?? type),
     timestamp: reader.readTimestamp('timestamp'),
-    correlation_id: reader.readField('correlation_id') ?? `corr_${String(session ?? id)}`,
+    correlation_id: reader.readField('correlation_id') ?? `corr_${asString(session ?? id)}`,
     session_id: session,
     policy_id: reader.readField('policy_id'),
     operation: reader.readField('operation'),
@@ -225,7 +227,9 @@ export function convertBreaker(reader: OldRecordReader): OldRecord {
   const span = reader.readSeconds('window_duration')
   const id =
     reader.readField('id') ??
-    (ownerName === undefined ? undefined : `${kind}:${encodeURIComponent(asString(ownerName))}`)
+    (ownerName === undefined
+      ? undefined
+      : `${kind}:${encodeURIComponent(asString(ownerName).replace(/\p{Surrogate}/gu, '\ufffd'))}`)
   return reader.withRemaining({
     schema: reader.schema(),
     id,
