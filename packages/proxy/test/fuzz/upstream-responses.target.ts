@@ -170,17 +170,20 @@ function bodyOf({ status, fields, rest }: Received): {
   return { body: rest, isComplete: true, isChunked: false }
 }
 
+/** A head up to its empty line. The parser of Node accepts CRLF, LF and CR as the end of a line of a response. */
+const HEAD = /^[^]*?(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?!\n))/
+
 /** The body that the target sent after its final head, as a lenient reader finds it. */
 function sentBody(sent: string): { raw: string; chunks: Chunks | undefined } {
   let rest = sent
   for (;;) {
-    const head = /^[^]*?\n\r?\n/.exec(rest)?.[0]
+    const head = HEAD.exec(rest)?.[0]
     if (head === undefined) return { raw: '', chunks: undefined }
     rest = rest.slice(head.length)
     if (/^\s*HTTP\/1\.[01] 1(?!01)\d\d/.test(head)) continue
     return {
       raw: rest,
-      chunks: /^transfer-encoding:[^\n]*chunked/im.test(head) ? readChunks(rest) : undefined,
+      chunks: /^transfer-encoding:[^\r\n]*\bchunked[ \t]*$/im.test(head) ? readChunks(rest) : undefined,
     }
   }
 }
@@ -198,7 +201,7 @@ function checkReceived(received: string, sent: string): Outcome {
   const { raw, chunks } = sentBody(sent)
   if (received === '') {
     // A response whose first bytes of the body are not valid breaks the connection before the head is written.
-    if (raw === '' && !/\n\r?\n/.test(sent)) throw new Error('the client received nothing, not even an error')
+    if (raw === '' && !HEAD.test(sent)) throw new Error('the client received nothing, not even an error')
     return 'none'
   }
   const response = parseReceived(received)
