@@ -32,6 +32,12 @@ function toTimestamp(value: unknown): unknown {
 /** The values of `schema` in records of this library. An older record matches the current schema, so it keeps its value. */
 const OWN_STAMP = /^1\.[1-9]\d?$/
 
+/** Whether the names of a record are those of TypeScript. One of the wire format has names with `_`, and may have others of its user. */
+function isInTypeScriptSpelling(raw: OldRecord): boolean {
+  const names = Object.keys(raw)
+  return names.some((name) => /[a-z][A-Z]/.test(name)) && !names.some((name) => /[a-z]_[a-z]/.test(name))
+}
+
 /** Reads the fields of an old record under any of their names, and keeps track of the fields that were not read. */
 export class OldRecordReader {
   private readonly raw: OldRecord
@@ -45,8 +51,7 @@ export class OldRecordReader {
   constructor(raw: OldRecord, scale?: number) {
     this.raw = raw
     this.stamp = typeof raw.schema === 'string' && OWN_STAMP.test(raw.schema) ? raw.schema : undefined
-    const isCamelCase = Object.keys(raw).some((key) => /[a-z][A-Z]/.test(key))
-    this.scale = scale ?? (this.stamp !== undefined && isCamelCase ? 1000 : 1)
+    this.scale = scale ?? (this.stamp !== undefined && isInTypeScriptSpelling(raw) ? 1000 : 1)
   }
 
   /** Whether this library wrote the record, in this version or another one. */

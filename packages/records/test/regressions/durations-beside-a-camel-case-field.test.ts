@@ -1,0 +1,21 @@
+// One further field in camel case made the migration take the seconds of a current record for milliseconds.
+import { expect, it } from 'vitest'
+import { migrateRecords } from '../../src/migrate/migrate.js'
+
+it('a current record with a further field in camel case is not changed', async () => {
+  const { text } = await migrateRecords(
+    JSON.stringify({
+      session_id: 's',
+      policy_id: 'p',
+      operation: 'mail',
+      start_time: '2026-01-29T12:00:00.000Z',
+      end_time: '2026-01-29T12:00:02.000Z',
+      attempts: [{ attempt_number: 1, timestamp: '2026-01-29T12:00:00.000Z', success: true }],
+      traceId: 't1',
+    }),
+  )
+  expect(JSON.parse(text)).toMatchObject({ total_duration: 2, traceId: 't1' })
+  const again = await migrateRecords(text)
+  expect(again.text).toBe(text)
+  expect(again.report).toMatchObject({ converted: 0, unchanged: 1 })
+})
