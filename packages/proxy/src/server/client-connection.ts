@@ -4,8 +4,17 @@ import { HoldfastError } from 'holdfast'
 import { closeGracefully, lingerAfterResponse } from './linger.js'
 import { PartialLine } from './raw-url.js'
 
-/** How many pipelined requests of one connection run at a time. Without a limit one connection could open any number of others. */
+/** How many pipelined requests of one connection run at a time, if all have safe methods. Without a limit one connection could open any number of others. */
 const MAX_CONCURRENT_REQUESTS = 10
+
+/** The methods that change nothing (RFC 9110, section 9.2.1). */
+const SAFE_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
+
+/** A pending request that is handled when other requests have their responses. */
+interface QueuedRequest {
+  readonly res: ServerResponse
+  readonly handle: () => void
+}
 
 /** The connection of a client: its requests without a response, and whether more requests are read from it. */
 export class ClientConnection {
@@ -29,8 +38,7 @@ export class ClientConnection {
   private withBody: IncomingMessage | undefined = undefined
   private controller: AbortController | undefined = undefined
   private readonly onAnswered: (() => void)[] = []
-  /** Handlers of pending requests that run when other requests have their responses. */
-  private readonly queue: (() => void)[] = []
+  private readonly queue: QueuedRequest[] = []
 
   constructor(socket: Socket, maxHeaderSize: number) {
     this.socket = socket
@@ -84,10 +92,27 @@ export class ClientConnection {
     this.isLast = true
   }
 
-  /** Handles an added request, at once or when fewer requests run. The socket is paused while requests are queued. */
-  schedule(handle: () => void): void {
-    if (this.pending.size - this.queue.length <= MAX_CONCURRENT_REQUESTS) handle()
-    else this.queue.push(handle)
+  /** Handles an added request, at once or when other requests have their responses. The socket is paused while requests are queued. */
+  schedule(res: ServerResponse, handle: () => void): void {
+    if (this.pending.size === 1) return handle()
+    this.queue.push({ res, handle })
+    this.handleQueued()
+  }
+
+  private handleQueued(): void {
+    for (let next = this.queue[0]; next !== undefined && this.canHandle(next.res); next = this.queue[0]) {
+      this.queue.shift()
+      next.handle()
+    }
+  }
+
+  /** Requests run at the same time only if all have safe methods (RFC 9112, section 9.3.2). */
+  private canHandle(res: ServerResponse): boolean {
+    const waiting = new Set(this.queue.map((queued) => queued.res))
+    const running = [...this.pending].filter((other) => !waiting.has(other))
+    if (running.length === 0) return true
+    const isSafe = [res, ...running].every(({ req }) => SAFE_METHODS.has(req.method))
+    return isSafe && running.length < MAX_CONCURRENT_REQUESTS
   }
 
   /**
@@ -122,12 +147,14 @@ export class ClientConnection {
   /** Removes a request whose response is complete or was aborted. */
   delete(res: ServerResponse): void {
     this.pending.delete(res)
-    const next = this.queue.shift()
+    const index = this.queue.findIndex((queued) => queued.res === res)
+    if (index >= 0) this.queue.splice(index, 1)
+    if (this.socket.writable) this.handleQueued()
+    else this.queue.length = 0
     if (this.hasPaused && this.queue.length === 0) {
       this.hasPaused = false
       this.socket.resume()
     }
-    if (this.socket.writable) next?.()
     if (!this.hasPending) for (const callback of this.onAnswered.splice(0)) callback()
   }
 

@@ -37,13 +37,13 @@ export function createHttpServer(proxyContext: ProxyHandlerContext): Server {
     })
     // A request behind one that closes the connection is not handled: another server could parse it as part of that one.
     if (!isHandled) return
-    if (problem !== undefined || (isChunked && req.httpVersionMinor === 0) || connection.isRecovered)
+    if (problem !== undefined || isLastOfHttp10(req, isChunked) || connection.isRecovered)
       connection.closeAfter(res)
     if (problem !== undefined) {
       proxyContext.counts.refused++
       sendError(res, problem)
     } else if (isForProxyItself(req)) answerOwn(proxyContext, res)
-    else connection.schedule(() => handleRequest(proxyContext, req, res, head, connection))
+    else connection.schedule(res, () => handleRequest(proxyContext, req, res, head, connection))
   }
   const server = createServer(
     {
@@ -142,6 +142,14 @@ export function createHttpServer(proxyContext: ProxyHandlerContext): Server {
   })
   return server
 }
+
+/**
+ * Whether the connection is closed after a request of HTTP/1.0: it did not ask for another one, or its framing is faulty (RFC 9112,
+ * sections 6.1 and 9.3). The parser of Node takes `Proxy-Connection` for `Connection`, which a server in front of the proxy does not.
+ */
+const isLastOfHttp10 = ({ httpVersion, headers }: IncomingMessage, isChunked: boolean): boolean =>
+  httpVersion === '1.0' &&
+  (isChunked || !/(?:^|,)[ \t]*keep-alive[ \t]*(?:,|$)/i.test(headers.connection ?? ''))
 
 /** Whether a request is for the proxy itself and is not forwarded. */
 const isForProxyItself = ({ url }: IncomingMessage): boolean => url?.startsWith('/') === true
