@@ -10,6 +10,8 @@ const MAX_CONCURRENT_REQUESTS = 10
 /** The methods that change nothing (RFC 9110, section 9.2.1). */
 const SAFE_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
+const isSafe = ({ req }: ServerResponse): boolean => SAFE_METHODS.has(req.method)
+
 /** A pending request that is handled when other requests have their responses. */
 interface QueuedRequest {
   readonly res: ServerResponse
@@ -39,6 +41,8 @@ export class ClientConnection {
   private controller: AbortController | undefined = undefined
   private readonly onAnswered: (() => void)[] = []
   private readonly queue: QueuedRequest[] = []
+  /** Requests that were handled and have no complete response. Rejected requests and those for the proxy itself are not among them. */
+  private readonly running = new Set<ServerResponse>()
 
   constructor(socket: Socket, maxHeaderSize: number) {
     this.socket = socket
@@ -94,7 +98,6 @@ export class ClientConnection {
 
   /** Handles an added request, at once or when other requests have their responses. The socket is paused while requests are queued. */
   schedule(res: ServerResponse, handle: () => void): void {
-    if (this.pending.size === 1) return handle()
     this.queue.push({ res, handle })
     this.handleQueued()
   }
@@ -102,17 +105,19 @@ export class ClientConnection {
   private handleQueued(): void {
     for (let next = this.queue[0]; next !== undefined && this.canHandle(next.res); next = this.queue[0]) {
       this.queue.shift()
+      this.running.add(next.res)
       next.handle()
     }
   }
 
-  /** Requests run at the same time only if all have safe methods (RFC 9112, section 9.3.2). */
+  /**
+   * Requests run at the same time only if all have safe methods (RFC 9112, section 9.3.2). One with another method runs alone, so the
+   * first of those that run tells what the others are.
+   */
   private canHandle(res: ServerResponse): boolean {
-    const waiting = new Set(this.queue.map((queued) => queued.res))
-    const running = [...this.pending].filter((other) => !waiting.has(other))
-    if (running.length === 0) return true
-    const isSafe = [res, ...running].every(({ req }) => SAFE_METHODS.has(req.method))
-    return isSafe && running.length < MAX_CONCURRENT_REQUESTS
+    const [first] = this.running
+    if (first === undefined) return true
+    return this.running.size < MAX_CONCURRENT_REQUESTS && isSafe(first) && isSafe(res)
   }
 
   /**
@@ -147,8 +152,10 @@ export class ClientConnection {
   /** Removes a request whose response is complete or was aborted. */
   delete(res: ServerResponse): void {
     this.pending.delete(res)
-    const index = this.queue.findIndex((queued) => queued.res === res)
-    if (index >= 0) this.queue.splice(index, 1)
+    if (!this.running.delete(res)) {
+      const index = this.queue.findIndex((queued) => queued.res === res)
+      if (index >= 0) this.queue.splice(index, 1)
+    }
     if (this.socket.writable) this.handleQueued()
     else this.queue.length = 0
     if (this.hasPaused && this.queue.length === 0) {

@@ -20,7 +20,7 @@ async function startSlowTarget() {
   return { arrived, url: `http://127.0.0.1:${port}`, respond: () => responses.shift()?.end('ok') }
 }
 
-async function pipeline(requests: readonly string[]) {
+async function pipeline(requests: readonly string[], follow = '') {
   const target = await startSlowTarget()
   const proxy = await proxyFor()
   const socket = connect(proxy.port, '127.0.0.1')
@@ -30,10 +30,11 @@ async function pipeline(requests: readonly string[]) {
     const [method, path] = each.split(' ')
     return `${method} ${target.url}${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n`
   })
-  socket.write(text.join(''))
+  socket.write(text.join('') + follow)
   return {
     ...target,
     responses: () => received.match(/HTTP\/1\.1 200 /g)?.length ?? 0,
+    received: () => received,
     end: () => socket.destroy(),
   }
 }
@@ -49,6 +50,19 @@ it('pipelined requests that change something run one after another', async () =>
     respond()
   }
   await until(() => responses() === 5)
+  end()
+})
+
+it.each([
+  ['for the proxy itself', 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'],
+  ['that is rejected', 'GET http://a/ HTTP/1.1\r\n\r\n'],
+])('a request %s does not keep the ones in front of it from being handled', async (_name, follow) => {
+  const { arrived, respond, received, end } = await pipeline(['PUT /a', 'PUT /b'], follow)
+  for (const expected of [1, 2]) {
+    await until(() => arrived.length === expected)
+    respond()
+  }
+  await until(() => received().match(/HTTP\/1\.1 /g)?.length === 3)
   end()
 })
 
