@@ -148,7 +148,8 @@ export class Disk {
   /** Appends complete lines to a file. The caller holds the lock of the file. A failed write is undone. */
   async append(path: string, lines: string): Promise<void> {
     const file = await this.fs.open(path, 'a+', FILE_MODE)
-    let size = 0
+    /** Undefined until it is known, because an append to a file of unknown size cannot be undone. */
+    let size: number | undefined
     try {
       size = (await file.stat()).size
       const last = Buffer.from('\n')
@@ -158,7 +159,7 @@ export class Disk {
       await file.datasync()
       if (size === 0 || !this.flushedNames.has(path)) await this.flushName(path)
     } catch (error) {
-      await this.undoAppend(path, size).catch(() => {})
+      if (size !== undefined) await this.undoAppend(path, size).catch(() => {})
       throw error
     } finally {
       await file.close()
