@@ -22,12 +22,12 @@ import type { OldRecord, OldRecordReader } from './reader.js'
 /** The kinds of records that can be migrated. */
 export type MigratedKind = 'sessions' | 'events' | 'metrics' | 'breakers' | 'deadLetters' | 'errors'
 
-interface RecordKind {
+export interface RecordKind {
   readonly name: MigratedKind
   /** The fields that identify the kind: all of one of these lists. */
   readonly requiredFields: readonly (readonly string[])[]
   convert(reader: OldRecordReader): OldRecord
-  readonly schema: z.ZodType
+  readonly schema: z.ZodObject
   /** Problems that the schema cannot find, one sentence each. */
   findProblems?(record: OldRecord): string[]
   /** The words in the record, each with the known words of its field. */
@@ -104,6 +104,15 @@ export const unknownWords = (kind: RecordKind, record: OldRecord): string[] =>
   (kind.words?.(record) ?? [])
     .filter(({ got, known }) => typeof got === 'string' && !known.includes(got))
     .map(({ path, got, known }) => `${path}: expected one of ${known.join(', ')}, got ${JSON.stringify(got)}`)
+
+/** Whether the known fields of a record have their names in TypeScript, and not those of the wire format. */
+export function isInTypeScriptSpelling(kind: RecordKind, raw: OldRecord): boolean {
+  const names = Object.keys(kind.schema.shape).filter((name) => name.includes('_'))
+  return (
+    names.some((name) => Object.hasOwn(raw, camelKey(name))) &&
+    !names.some((name) => Object.hasOwn(raw, name))
+  )
+}
 
 /** The kind of a record, by its fields in either spelling. */
 export function recordKindOf(raw: OldRecord): RecordKind | undefined {

@@ -1,9 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
 import { anyFunction, checkOptions } from '../option-checks.js'
-import { type MigratedKind, recordKindOf, unknownWords } from './kinds.js'
+import {
+  isInTypeScriptSpelling,
+  type MigratedKind,
+  type RecordKind,
+  recordKindOf,
+  unknownWords,
+} from './kinds.js'
 import { readLines } from './lines.js'
-import { isOldRecord, OldRecordReader } from './reader.js'
+import { isOldRecord, type OldRecord, OldRecordReader } from './reader.js'
 
 /** Options of {@link migrateRecords}. */
 export interface MigrateRecordsOptions {
@@ -137,7 +143,16 @@ function convertLine(text: string): LineResult {
     return {
       problem: `expected a session (session_id, attempts), event (event_id), metrics (time_window_start), breaker, dead letter or error record, got ${Object.keys(raw).slice(0, 8).join(', ') || 'no fields'}`,
     }
-  const reader = new OldRecordReader(raw)
+  try {
+    return convertRecord(kind, raw)
+  } catch (error) {
+    // Values that are nested too deeply, for example.
+    return { problem: `${kind.name}: the record cannot be read (${(error as Error).name})` }
+  }
+}
+
+function convertRecord(kind: RecordKind, raw: OldRecord): LineResult {
+  const reader = new OldRecordReader(raw, isInTypeScriptSpelling(kind, raw))
   const record = kind.convert(reader)
   const result = kind.schema.safeParse(record)
   const problems = result.success

@@ -32,12 +32,6 @@ function toTimestamp(value: unknown): unknown {
 /** The values of `schema` in records of this library. An older record matches the current schema, so it keeps its value. */
 const OWN_STAMP = /^1\.[1-9]\d?$/
 
-/** Whether the names of a record are those of TypeScript. One of the wire format has names with `_`, and may have others of its user. */
-function isInTypeScriptSpelling(raw: OldRecord): boolean {
-  const names = Object.keys(raw)
-  return names.some((name) => /[a-z][A-Z]/.test(name)) && !names.some((name) => /[a-z]_[a-z]/.test(name))
-}
-
 /** Reads the fields of an old record under any of their names, and keeps track of the fields that were not read. */
 export class OldRecordReader {
   private readonly raw: OldRecord
@@ -48,10 +42,10 @@ export class OldRecordReader {
   /** The `schema` of a record that this library wrote; undefined for all others. */
   private readonly stamp: string | undefined
 
-  constructor(raw: OldRecord, scale?: number) {
+  constructor(raw: OldRecord, isInTypeScriptSpelling = false, scale?: number) {
     this.raw = raw
     this.stamp = typeof raw.schema === 'string' && OWN_STAMP.test(raw.schema) ? raw.schema : undefined
-    this.scale = scale ?? (this.stamp !== undefined && isInTypeScriptSpelling(raw) ? 1000 : 1)
+    this.scale = scale ?? (this.stamp !== undefined && isInTypeScriptSpelling ? 1000 : 1)
   }
 
   /** Whether this library wrote the record, in this version or another one. */
@@ -95,7 +89,7 @@ export class OldRecordReader {
       return { type: named?.[1] ?? 'Error', message: named?.[2] ?? value }
     }
     if (!isOldRecord(value)) return value
-    const reader = new OldRecordReader(value, this.scale)
+    const reader = new OldRecordReader(value, false, this.scale)
     return reader.withRemaining({
       type: reader.readField('type', 'error_type', 'name') ?? 'Error',
       message: reader.readField('message', 'error_message') ?? '',
@@ -105,7 +99,7 @@ export class OldRecordReader {
 
   /** A reader of a record inside this one. */
   readNested(value: OldRecord): OldRecordReader {
-    return new OldRecordReader(value, this.scale)
+    return new OldRecordReader(value, false, this.scale)
   }
 
   /** Returns these fields, without undefined ones, and all fields of the record that were not read. */

@@ -21,3 +21,10 @@ it.each([
   expect(report.integrity.in).toBe(report.integrity.out + report.integrity.rejected)
   expect(report.problems.every(({ line }) => line === 1)).toBe(true)
 })
+
+it('a migration continues after a record whose id is nested too deeply', async () => {
+  const depth = 20_000
+  const nested = `{"event_type":"retry_attempt","event_id":${'['.repeat(depth)}${']'.repeat(depth)}}`
+  const { report } = await migrateRecords([nested, good].join('\n'))
+  expect(report.integrity).toEqual({ in: 2, out: 1, rejected: 1 })
+})
