@@ -9,7 +9,7 @@ export interface DelayRange {
 }
 
 /** The largest result of a random function, which is always below 1. */
-const MAX_RANDOM = 0.9999999999999999
+const MAX_RANDOM = 1 - 2 ** -53
 
 /** Computes the delays of a policy before its retries, without an end. */
 export function* delayRanges(policy: CompiledRetryPolicy): Generator<DelayRange, never> {
