@@ -9,8 +9,11 @@ const isNoise = (line: string): boolean => line.endsWith(' layers.latest')
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(3).padStart(9)} s`
 
-/** The report of a seed that fails: the violation, and the reduced scenario with the end of its trace. `path` is the file that has it. */
-export function formatFailure({ scenario, result }: FailingScenario, path: string): string {
+/**
+ * The report of a seed or a stored scenario that fails: the violation, and the reduced scenario with the end of its trace. `path` is the
+ * file that has it.
+ */
+export function formatFailure({ scenario, result }: FailingScenario, path: string, isStored = false): string {
   const { seed } = scenario
   const lines = result.lines.filter((line) => !isNoise(line))
   return [
@@ -25,7 +28,7 @@ export function formatFailure({ scenario, result }: FailingScenario, path: strin
     `trace${lines.length > MAX_LINES ? `, the last ${MAX_LINES} of ${lines.length} lines` : ''}`,
     ...lines.slice(-MAX_LINES),
     '',
-    `repeat it: npm run test:simulation -- --seed ${seed}`,
+    ...(isStored ? [] : [`repeat it: npm run test:simulation -- --seed ${seed}`]),
     `repeat the reduced scenario: npm run test:simulation -- --scenario ${path}`,
   ].join('\n')
 }

@@ -46,9 +46,9 @@ function readScenario(path: string): Scenario {
 }
 
 /** Writes a reduced scenario, so that it can become a regression test. Returns the path. */
-function writeScenario(scenario: Scenario): string {
+function writeScenario(scenario: Scenario, isStored: boolean): string {
   mkdirSync(SCENARIOS_FOLDER, { recursive: true })
-  const path = join(SCENARIOS_FOLDER, `seed-${scenario.seed}.json`)
+  const path = join(SCENARIOS_FOLDER, `${isStored ? 'scenario' : 'seed'}-${scenario.seed}.json`)
   writeFileSync(path, formatScenario(scenario))
   return path
 }
@@ -91,7 +91,9 @@ export async function runSeeds(): Promise<void> {
     if (values.json) return console.log(formatViolation(seed, message))
     console.log(`${message}\nreducing seed ${seed} …`)
     const reduced = await shrink({ scenario, result }, { onEvent })
-    console.log(formatFailure(reduced, writeScenario(reduced.scenario)))
+    console.log(
+      formatFailure(reduced, writeScenario(reduced.scenario, stored !== undefined), stored !== undefined),
+    )
   }
 
   let hasFailed = false
@@ -106,7 +108,7 @@ export async function runSeeds(): Promise<void> {
         `seed ${seed}: trace ${result.digest}, ${result.events} events, ${JSON.stringify(result.stats)}`,
       )
     addTotals(result)
-    // A planted bug can end a seed early in another way than by a violation, and is not found by that.
+    // With `--json` only violations count: a seed of a planted bug can have too few calls without one.
     const problem = stored !== undefined || values.json ? undefined : loadProblem(result.load)
     if (result.violation !== undefined) {
       hasFailed = true

@@ -24,7 +24,6 @@ export class FaultEffects {
   /** Counts a fault if a number has grown between now and its end. */
   addIfGrown(fault: Fault, ms: number, measure: () => number): void {
     const before = measure()
-    // The packets and operations of the moment at which the fault ends count as well.
     this.scheduler.schedule(ms, () => {
       if (measure() > before) this.add(fault)
     })

@@ -25,7 +25,12 @@ interface MemberChanges {
   /** Undefined while it is not known which change was last. */
   mode: MemberMode | undefined
   /** Changes that have not ended. */
-  readonly pending: Set<object>
+  readonly pending: Set<PendingChange>
+}
+
+/** A change that has not ended. One that overlaps with another one can be executed before or after it. */
+interface PendingChange {
+  isAlone: boolean
 }
 
 const modeOf = (runtime: Holdfast, member: MemberId): MemberMode => {
@@ -57,24 +62,18 @@ export class MemberChangeModel {
     member: MemberId,
   ): { onAcknowledged: () => void; onFailed: () => void } {
     const changes = this.changesOf(this.storeOf(process.name), member)
-    const token = {}
-    // A change that overlaps with another one can be executed before or after it.
-    const isAlone = changes.pending.size === 0
+    const token: PendingChange = { isAlone: changes.pending.size === 0 }
+    for (const other of changes.pending) other.isAlone = false
     changes.pending.add(token)
     changes.mode = undefined
     this.scheduler.schedule(LATE_MS, () => {
       if (!process.isAlive) changes.pending.delete(token)
     })
-    let isAloneAtEnd = isAlone
-    const end = () => {
-      changes.pending.delete(token)
-      isAloneAtEnd = isAlone && changes.pending.size === 0
-    }
     return {
-      onFailed: end,
+      onFailed: () => void changes.pending.delete(token),
       onAcknowledged: () => {
-        end()
-        if (!isAloneAtEnd) return
+        changes.pending.delete(token)
+        if (!token.isAlone) return
         const expected = MODE_AFTER[change]
         changes.mode = expected
         const mode = modeOf(runtime, member)

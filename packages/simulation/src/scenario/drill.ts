@@ -58,9 +58,9 @@ const plan = (
 })
 
 /**
- * Calls that close the breakers, and the calls after all faults and all other calls: every node in turn must be able to do everything alone. It trips the shared breakers
- * and makes the only calls until they are closed again, and stores a dead letter. At last, every node replays all dead letters that
- * are not completed.
+ * Calls that close the breakers, and after them, when all faults and all other calls have ended, the drill: every node in turn must be
+ * able to do everything alone. It trips the shared breakers, makes the only calls until they are closed again, and stores a dead
+ * letter. At last, every node replays all dead letters that are not completed.
  */
 export function planDrill(nodes: number): PlannedCall[] {
   const calls: PlannedCall[] = []

@@ -8,7 +8,7 @@ const TIMEOUT_MS = 300_000
 
 const folder = new URL('scenarios/', import.meta.url)
 
-/** Scenarios that once found a bug. Unlike the number of a seed they mean the same after a change of the generator. */
+/** Scenarios that once found a bug. Unlike the number of a seed they have the same calls and faults after a change of the generator. */
 const files = readdirSync(fileURLToPath(folder)).filter((name) => name.endsWith('.json'))
 
 describe('scenarios that once found a bug', () => {
