@@ -42,7 +42,7 @@ export class DeadLetterAliases {
           const original: unknown = JSON.parse(value)
           return typeof original === 'string' ? ([byHash.get(id) as string, original] as const) : undefined
         },
-        ({ id }) => this.database.unreadableRows.skip('named_values', aliasKey(byHash.get(id) as string)),
+        ({ id }) => this.database.unreadableRows.report('named_values', aliasKey(byHash.get(id) as string)),
       ),
     )
   }

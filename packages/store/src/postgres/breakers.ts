@@ -41,7 +41,7 @@ export class PostgresBreakers implements BreakerStore {
     return readableRows(
       rows,
       ({ body }) => decodeBreaker(JSON.parse(body)),
-      ({ id }) => this.database.unreadableRows.skip('circuit_breaker_states', fromColumn(id)),
+      ({ id }) => this.database.unreadableRows.report('circuit_breaker_states', fromColumn(id)),
     )
   }
 

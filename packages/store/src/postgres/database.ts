@@ -58,9 +58,9 @@ export class PostgresDatabase {
   private readonly clients = new Set<PostgresClient>()
   private abortController = new AbortController()
   private currentCheck: Promise<void> | undefined
-  readonly unreadableRows = new UnreadableRows((row) => {
+  readonly unreadableRows = new UnreadableRows((problem) => {
     const { warn = (line: string) => console.error(`holdfast: ${line}`) } = this.options
-    warn(`the PostgreSQL store ${this.address.description}: ${row}`)
+    warn(`the PostgreSQL store ${this.address.description}: ${problem}`)
   })
 
   constructor(address: DatabaseAddress, options: DatabaseOptions) {

@@ -63,7 +63,7 @@ export const readableDeadLetters = (
   rows: readonly PostgresDeadLetterRow[],
 ): StoredDeadLetter[] =>
   readableRows(rows, fromRow, ({ dlq_id }) =>
-    database.unreadableRows.skip('dead_letters', fromColumn(dlq_id)),
+    database.unreadableRows.report('dead_letters', fromColumn(dlq_id)),
   )
 
 export type ColumnValue = string | number | null

@@ -95,7 +95,7 @@ export function openPostgres(url: string, options: PostgresOptions): PostgresSto
   return {
     kind: 'postgres',
     get damaged() {
-      return database.unreadableRows.any
+      return database.unreadableRows.hasRows
     },
     sessions,
     events,

@@ -123,7 +123,7 @@ export class PostgresJournal<S extends z.ZodType, F extends TimeRangeFilter>
         edge = Number(seq)
         const record = parseOrUndefined(body, (text) => codec.decode(JSON.parse(text)))
         if (record === undefined) {
-          this.database.unreadableRows.skip(this.table.table, edge)
+          this.database.unreadableRows.report(this.table.table, edge)
           continue
         }
         if (filter !== undefined && !matchesFilter(recordFilter, record, filter)) continue
@@ -200,7 +200,7 @@ export class PostgresSessions
       const [row] = await sql.all<{ seq: string; body: string }>(this.statements.selectSession, toColumn(id))
       if (row === undefined) return undefined
       const session = parseOrUndefined(row.body, (text) => sessionCodec.decode(JSON.parse(text)))
-      if (session === undefined) this.database.unreadableRows.skip('sessions', Number(row.seq))
+      if (session === undefined) this.database.unreadableRows.report('sessions', Number(row.seq))
       return session
     })
   }

@@ -26,7 +26,7 @@ export class PostgresLayers implements LayerStore {
   async history(): Promise<LayerVersion[]> {
     const rows = await this.database.read((sql) => sql.all<LayerRow>(this.statements.selectAll))
     return readableRows(rows, fromRow, ({ version }) =>
-      this.database.unreadableRows.skip('config_layers', version),
+      this.database.unreadableRows.report('config_layers', version),
     )
   }
 

@@ -57,7 +57,7 @@ export class PostgresMetrics implements MetricsStore {
         node: fromColumn(node),
         data: JSON.parse(data) as unknown,
       }),
-      ({ series, start }) => this.database.unreadableRows.skip('metrics', `${fromColumn(series)} ${start}`),
+      ({ series, start }) => this.database.unreadableRows.report('metrics', `${fromColumn(series)} ${start}`),
     ).sort((a, b) => a.start - b.start || compareRows(a, b))
   }
 

@@ -28,7 +28,7 @@ export class PostgresValues implements ValueStore {
   }
 
   private skipRow({ key }: { readonly key: string }): void {
-    this.database.unreadableRows.skip('named_values', fromColumn(key))
+    this.database.unreadableRows.report('named_values', fromColumn(key))
   }
 
   async set(key: string, value: unknown): Promise<void> {

@@ -120,7 +120,7 @@ export class SqliteBreakers implements BreakerStore {
   load(): Promise<StoredBreaker[]> {
     return this.writes.read(() =>
       readableRows(this.writes.sql.all(SELECT_BREAKERS), fromRow, ({ id }) =>
-        this.writes.unreadableRows.skip('circuit_breaker_states', String(id)),
+        this.writes.unreadableRows.report('circuit_breaker_states', String(id)),
       ),
     )
   }

@@ -50,7 +50,7 @@ export function fromRow({
 /** Parses a row; undefined if it is damaged, which is reported. */
 function parseRow(writes: WriteQueue, row: SqliteDeadLetterRow): StoredDeadLetter | undefined {
   const stored = parseOrUndefined(row, fromRow)
-  if (stored === undefined) writes.unreadableRows.skip('dead_letters', row.seq)
+  if (stored === undefined) writes.unreadableRows.report('dead_letters', row.seq)
   return stored
 }
 

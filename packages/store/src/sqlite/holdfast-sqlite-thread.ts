@@ -13,7 +13,7 @@ async function handle({ id, table, method, args }: ThreadRequest): Promise<void>
   const respond = (outcome: { result: unknown } | { error: ReturnType<typeof encodeError> }) =>
     port.postMessage({
       id,
-      hasUnreadableRows: writes.unreadableRows.any,
+      hasUnreadableRows: writes.unreadableRows.hasRows,
       ...outcome,
     } satisfies ThreadResponse)
   try {

@@ -31,7 +31,7 @@ export function createLocalHost(file: string, options: TableOptions): TableHost 
   return {
     call: (table, method, args) => callTable(tables, table, method, args),
     get hasUnreadableRows() {
-      return writes.unreadableRows.any
+      return writes.unreadableRows.hasRows
     },
     commitNow: () => writes.commitNow(),
   }

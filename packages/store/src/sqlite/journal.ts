@@ -97,7 +97,7 @@ export class SqliteJournal<S extends z.ZodType, F extends TimeRangeFilter>
   /** Parses a part of a row; undefined if it is damaged. */
   protected parse<R>(row: JournalRow, parse: () => R): R | undefined {
     const parsed = parseOrUndefined(row, parse)
-    if (parsed === undefined) this.writes.unreadableRows.skip(this.table.table, row.last)
+    if (parsed === undefined) this.writes.unreadableRows.report(this.table.table, row.last)
     return parsed
   }
 

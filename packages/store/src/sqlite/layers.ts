@@ -38,7 +38,7 @@ export class SqliteLayers implements LayerStore {
   }
 
   private skipRow({ version }: LayerRow): void {
-    this.writes.unreadableRows.skip('config_layers', version)
+    this.writes.unreadableRows.report('config_layers', version)
   }
 
   history(): Promise<LayerVersion[]> {

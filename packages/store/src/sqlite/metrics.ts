@@ -68,7 +68,7 @@ export class SqliteMetrics implements MetricsStore {
       )
       rows.push(
         ...readableRows(slice, fromRow, (row) =>
-          this.writes.unreadableRows.skip('metrics', `${row.series} ${row.start}`),
+          this.writes.unreadableRows.report('metrics', `${row.series} ${row.start}`),
         ),
       )
       last = slice.length < METRICS_BATCH_SIZE ? undefined : slice.at(-1)

@@ -32,7 +32,7 @@ export class SqliteValues implements ValueStore {
   }
 
   private skipRow({ key }: ValueRow): void {
-    this.writes.unreadableRows.skip('named_values', key)
+    this.writes.unreadableRows.report('named_values', key)
   }
 
   async set(key: string, value: unknown): Promise<void> {

@@ -49,8 +49,8 @@ export class WriteQueue {
   /** How many of the next jobs run in a transaction of their own, to find out which of them failed. */
   private soloJobs = 0
 
-  readonly unreadableRows = new UnreadableRows((row) =>
-    console.error(`holdfast: the SQLite file ${this.file}: ${row}`),
+  readonly unreadableRows = new UnreadableRows((problem) =>
+    console.error(`holdfast: the SQLite file ${this.file}: ${problem}`),
   )
 
   constructor(file: string, options: WriteQueueOptions) {

@@ -230,7 +230,7 @@ const databaseWith = (rows: readonly Row[], reported: string[]): PostgresDatabas
   ({
     table: (name: string) => name,
     read: (query: (sql: object) => unknown) => Promise.resolve(query({ all: async () => rows })),
-    unreadableRows: { skip: (table: string, key: number | string) => reported.push(`${table} ${key}`) },
+    unreadableRows: { report: (table: string, key: number | string) => reported.push(`${table} ${key}`) },
   }) as unknown as PostgresDatabase
 
 const wire = fc.oneof(
