@@ -13,7 +13,7 @@ export const format = {
   count: (value) => String(value),
 }
 
-/** Formats a number with three significant digits, or without decimals from 100. @param {number} value */
+/** Formats a number with two decimals below 10, one below 100 and none above. @param {number} value */
 function digits(value) {
   return value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)
 }
