@@ -196,6 +196,8 @@ export async function simulate(
     })
   const drill = planDrill(cluster.nodes.length)
   const drainAt = DRILL_START_MS + cluster.nodes.length * DRILL_SLOT_MS
+  /** Calls of the scenario that were started. Those of the drill do not count. */
+  let startedCalls = 0
   for (const [number, call] of [...scenario.calls, ...drill].entries())
     scheduler.schedule(call.at, () => {
       // As behind a load balancer, another node makes the calls of one that is down.
@@ -206,6 +208,7 @@ export async function simulate(
         workload.counts.skipped++
         return
       }
+      if (number < scenario.calls.length) startedCalls++
       cluster.crashes.enter(nodeOf(process.name))
       workload.start(process, runtime, call, number)
     })
@@ -312,8 +315,7 @@ export async function simulate(
     endedAt: scheduler.now,
     load: {
       nodes: cluster.nodes.length,
-      // Those of the drill do not count.
-      calls: scenario.calls.length - workload.counts.skipped - workload.counts.idle,
+      calls: startedCalls - workload.counts.idle,
       faults: injector.effects.count,
     },
     faultsByKind: injector.effects.byKind,
