@@ -1,3 +1,4 @@
+// oxlint-disable holdfast/clock -- the date of a run on real time
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
