@@ -201,8 +201,8 @@ export class ClientConnection {
    * where the byte is ASCII, the beginning is not known, or another request is pending.
    */
   recover(packet: Buffer | undefined, index: number): Buffer | undefined {
-    const isRejectedForAscii = (packet?.[index] ?? 0) < 0x80
-    if (packet === undefined || isRejectedForAscii) return undefined
+    const isAscii = (packet?.[index] ?? 0) < 0x80
+    if (packet === undefined || isAscii) return undefined
     if (this.hasPending || this.isRecovered || this.withBody !== undefined) return undefined
     this.isRecovered = true
     return this.line.joinAt(packet, index)

@@ -128,7 +128,7 @@ console.log(
     `${new Set(tokens.map((token) => token.split(':')[0])).size} epochs, at most ${maxProbesPerEpoch(tokens)} in one; ` +
     `the slowest call took ${Math.round(slowest)} ms beyond its own wait`,
 )
-saveSummary('fleet', {
+saveSummary('fleet', [processes, rounds, given], {
   faults: counts,
   processes: size,
   calls,

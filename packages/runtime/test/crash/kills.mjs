@@ -6,11 +6,11 @@
 //
 //     node packages/runtime/test/crash/kills.mjs [kills] [minutes] [seed]
 //
-// It ends after so many kills or minutes, prints its progress, and writes a summary to .cache/crash.json.
+// It ends after so many kills or minutes, prints its progress, and writes a summary to .cache/crash-kills.json.
 // `npm run report:crash` writes the summary to docs/trust.md.
 import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, setPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -20,6 +20,7 @@ import { sourceAliases } from '../../../../scripts/packages.mjs'
 import { PostgresServer } from '../../../../scripts/servers/postgres.mjs'
 import { buildPrograms, LAUNCHER, POSTGRES_OPTIONS } from './programs.mjs'
 import { seeded } from './random.mjs'
+import { saveSummary } from './summary.mjs'
 
 const [wanted = '10000', minutes = '240', given = String(randomInt(2 ** 31))] = process.argv.slice(2)
 const TARGET = Number(wanted)
@@ -437,9 +438,6 @@ systemClock.clearTimer(progressTimer)
 await server.remove()
 
 const summary = {
-  date: new Date(systemClock.wall()).toISOString().slice(0, 10),
-  command: `node packages/runtime/test/crash/kills.mjs ${wanted} ${minutes} ${given}`,
-  seed: Number(given),
   cores: availableParallelism(),
   minutes: Math.round((systemClock.now() - startedAt) / 6000) / 10,
   wantedKills: TARGET,
@@ -448,7 +446,7 @@ const summary = {
   stores: counts,
   problems,
 }
-writeFileSync(join(root, '.cache/crash.json'), `${JSON.stringify(summary, null, 2)}\n`)
+saveSummary('kills', [wanted, minutes, given], summary)
 console.log(JSON.stringify(summary, null, 2))
 console.log(problems.length === 0 ? 'nothing lost, nothing twice' : `${problems.length} problems`)
 process.exit(problems.length === 0 ? 0 : 1)

@@ -53,7 +53,7 @@ const added = new Set()
 /** @type {Map<string, number>} */
 const completed = new Map()
 /** @type {string[]} */
-const broken = []
+const problems = []
 
 /**
  * Lets a process work until it has made so many promises, then kills it, which takes it wherever it is by then.
@@ -81,7 +81,7 @@ function run(round, n, count, killAfter) {
   return new Promise((resolve) => {
     child.once('close', (code, signal) => {
       running.delete(child)
-      if (code !== 0 && signal !== 'SIGKILL') broken.push(`${name} ended with ${code ?? signal}`)
+      if (code !== 0 && signal !== 'SIGKILL') problems.push(`${name} ended with ${code ?? signal}`)
       resolve(said)
     })
   })
@@ -94,11 +94,12 @@ async function check(ids, all) {
   for (const id of ids) {
     const entry = await store.deadLetters.get(id, now)
     const processed = await store.deadLetters.isProcessed(id)
-    if (entry === undefined) broken.push(`${id} was acknowledged and is not there`)
-    else if (entry.originalPayload.id !== id) broken.push(`${id} has another payload`)
+    if (entry === undefined) problems.push(`${id} was acknowledged and is not there`)
+    else if (entry.originalPayload.id !== id) problems.push(`${id} has another payload`)
     else if (processed !== (entry.status === 'completed'))
-      broken.push(`${id} is ${entry.status}, processed ${processed}`)
-    else if (entry.status !== 'completed' && (all || completed.has(id))) broken.push(`${id} is not complete`)
+      problems.push(`${id} is ${entry.status}, processed ${processed}`)
+    else if (entry.status !== 'completed' && (all || completed.has(id)))
+      problems.push(`${id} is not complete`)
   }
   await store.close()
 }
@@ -114,11 +115,12 @@ for (let round = 0; round < Number(rounds); round++) {
 }
 await run(Number(rounds), 0, 0, Number.POSITIVE_INFINITY)
 await check(added, true)
-for (const [id, times] of completed) if (times > 1) broken.push(`${id} was recorded complete ${times} times`)
+for (const [id, times] of completed)
+  if (times > 1) problems.push(`${id} was recorded complete ${times} times`)
 
 console.log(
   `${kills} processes, ${added.size} entries acknowledged, ${completed.size} completions acknowledged`,
 )
-for (const problem of broken.slice(0, 20)) console.error(problem)
-console.log(broken.length === 0 ? 'nothing lost, nothing twice' : `${broken.length} problems`)
-process.exitCode = broken.length === 0 ? 0 : 1
+for (const problem of problems.slice(0, 20)) console.error(problem)
+console.log(problems.length === 0 ? 'nothing lost, nothing twice' : `${problems.length} problems`)
+process.exitCode = problems.length === 0 ? 0 : 1

@@ -189,7 +189,7 @@ console.log(
   `${JSON.stringify(done)}, ${added.size} entries acknowledged, ${stored} stored, ${completed.size} completions reported, ${seconds} s`,
 )
 if (!isShort)
-  saveSummary('postgres', {
+  saveSummary('postgres', [entries, wanted, given], {
     faults: done,
     workers: WORKERS,
     acknowledged: added.size,

@@ -93,7 +93,8 @@ function describeServers(postgres, fleet) {
   ].join('\n')
 }
 
-const summary = JSON.parse(readFileSync(join(root, '.cache/crash.json'), 'utf8'))
+const summary = readSummary('kills')
+if (summary === undefined) throw new Error('there was no crash run: npm run test:crash')
 const text = readFileSync(page, 'utf8')
 const [before, rest] = text.split(BEGIN)
 const after = rest?.split(END)[1]

@@ -6,11 +6,16 @@ import { fileURLToPath } from 'node:url'
 const folder = fileURLToPath(new URL('../../../../.cache', import.meta.url))
 const fileOf = (/** @type {string} */ run) => join(folder, `crash-${run}.json`)
 
-/** Saves the numbers of a run, which `npm run report:crash` writes to docs/trust.md. @param {string} run @param {object} summary */
-export function saveSummary(run, summary) {
+/**
+ * Saves the numbers of a run, which `npm run report:crash` writes to docs/trust.md. `args` repeat the run, with its seed.
+ *
+ * @param {string} run the name of its script
+ * @param {readonly string[]} args
+ * @param {object} summary
+ */
+export function saveSummary(run, args, summary) {
   mkdirSync(folder, { recursive: true })
-  const script = process.argv[1]?.split('/').at(-1)
-  const command = ['node', `packages/runtime/test/crash/${script}`, ...process.argv.slice(2)].join(' ')
+  const command = ['node', `packages/runtime/test/crash/${run}.mjs`, ...args].join(' ')
   const date = new Date().toISOString().slice(0, 10)
   writeFileSync(fileOf(run), `${JSON.stringify({ date, command, ...summary }, undefined, 2)}\n`)
 }
