@@ -1,5 +1,6 @@
-// `npm run test:planted`: how many planted bugs the simulation finds. Each patch is applied to a copy of the sources, and seeds are
-// simulated until one fails.
+// `npm run test:planted`: how many planted bugs the harness finds. Each patch is applied to a copy of the sources, and seeds are
+// simulated until one fails. The contract suites with the real servers are run on the copy if no seed fails, and first if the patch
+// changes SQL or Lua.
 //
 //     npm run test:planted -- --seeds 300                       all patches in the folders of packages/simulation/planted
 //     npm run test:planted -- --folder some/folder --only 07     one patch of another folder
@@ -9,6 +10,7 @@ import { basename, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { bundleSimulation } from './bundle.mjs'
+import { changesServerCode, isLuaOnly, keepScriptFunctions, runContractSuites } from './planted-contracts.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -91,7 +93,32 @@ if (patches.length === 0) {
   process.exit(2)
 }
 
-let foundCount = 0
+/**
+ * Searches a bug with the means that execute the changed code.
+ *
+ * @param {string} copy the patched copy of the sources
+ * @param {string} patch the text of the patch
+ * @returns {Promise<{ by?: 'seed' | 'contract', text: string }>}
+ */
+async function search(copy, patch) {
+  await keepScriptFunctions(root, copy)
+  const isServerCode = changesServerCode(patch)
+  if (isServerCode) {
+    const { failure } = await runContractSuites(root, copy, patch)
+    if (failure !== undefined) return { by: 'contract', text: `contract suite: ${failure}` }
+    // Seeds do not execute Lua.
+    if (isLuaOnly(patch)) return { text: 'no difference in the contract suite' }
+  }
+  const bundle = join(copy, 'main.mjs')
+  await bundleSimulation(copy, bundle)
+  const { found, text } = await simulate(bundle)
+  if (found) return { by: 'seed', text }
+  const contract = isServerCode ? { isRun: true } : await runContractSuites(root, copy, patch)
+  if (contract.failure !== undefined) return { by: 'contract', text: `contract suite: ${contract.failure}` }
+  return { text: contract.isRun ? `${text}, no difference in the contract suite` : text }
+}
+
+const foundCounts = { seed: 0, contract: 0 }
 let hasFailed = false
 for (const name of patches) {
   const title = name.slice(0, -'.patch'.length)
@@ -105,19 +132,17 @@ for (const name of patches) {
       console.log(`${title.padEnd(55)} does not apply: ${problem}`)
       continue
     }
-    // The substitute of Redis has no function for a changed script, so all its commands fail and the bug itself is not executed.
-    if (/^\+\+\+ .*\.lua$/m.test(readFileSync(join(folder, name), 'utf8'))) {
-      console.log(`${title.padEnd(55)} ${'NOT FOUND'.padEnd(10)} the simulation does not execute Lua`)
-      continue
-    }
-    const bundle = join(copy, 'main.mjs')
-    await bundleSimulation(copy, bundle)
-    const { found, text } = await simulate(bundle)
-    if (found) foundCount++
-    console.log(`${title.padEnd(55)} ${(found ? 'found' : 'NOT FOUND').padEnd(10)} ${text.slice(0, 160)}`)
+    const { by, text } = await search(copy, readFileSync(join(folder, name), 'utf8'))
+    if (by !== undefined) foundCounts[by]++
+    console.log(
+      `${title.padEnd(55)} ${(by === undefined ? 'NOT FOUND' : 'found').padEnd(10)} ${text.slice(0, 160)}`,
+    )
   } finally {
     rmSync(copy, { recursive: true, force: true })
   }
 }
-console.log(`${foundCount} of ${patches.length} found`)
+const foundCount = foundCounts.seed + foundCounts.contract
+console.log(
+  `${foundCount} of ${patches.length} found, ${foundCounts.seed} by seeds and ${foundCounts.contract} by the contract suites`,
+)
 process.exit(!hasFailed && foundCount / patches.length >= REQUIRED_SHARE ? 0 : 1)
