@@ -172,7 +172,11 @@ export function withDiskFallback(parts: DiskFallbackParts): NotifyingDeadLetters
         (each) => queue.isProcessed(each),
         (isProcessed) => !isProcessed,
       ),
-    deleteProcessedIds: (before) => queue.deleteProcessedIds(before),
+    async deleteProcessedIds(before) {
+      const deleted = await queue.deleteProcessedIds(before)
+      await aliases.deleteUnused()
+      return deleted
+    },
     async purge(filter, now) {
       const { ids } = filter
       if (ids === undefined) return queue.purge(filter, now)

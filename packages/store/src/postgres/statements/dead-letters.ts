@@ -161,6 +161,8 @@ export function deadLetterStatements(tableName: QualifyTable) {
   return {
     select: `SELECT * FROM ${table} WHERE id = $1`,
     exists: `SELECT 1 FROM ${table} WHERE id = $1`,
+    /** Selects the ids of a list that have an entry. */
+    selectStored: `SELECT replace(id::text, '-', '') AS id FROM ${table} WHERE id = ANY($1::uuid[])`,
     /** Always in the same order, so that two transactions with the same entries do not deadlock. */
     selectForUpdate: `SELECT * FROM ${table} WHERE id = ANY($1::uuid[]) ORDER BY seq FOR UPDATE`,
     /** Selects entries by lists of ids and keys. */

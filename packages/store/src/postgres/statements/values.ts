@@ -13,5 +13,7 @@ export function valueStatements(tableName: QualifyTable) {
     upsertMany: `INSERT INTO ${table} (id, key, value) SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[])
       ON CONFLICT (id) DO UPDATE SET value = excluded.value`,
     delete: `DELETE FROM ${table} WHERE id = $1`,
+    /** Deletes values by a list of ids. */
+    deleteMany: `DELETE FROM ${table} WHERE id = ANY($1::uuid[])`,
   }
 }
