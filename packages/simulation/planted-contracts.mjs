@@ -21,7 +21,7 @@ const TEST_FILES = [
 const REAL_SERVER_TESTS = 'compared with a real'
 
 /** More histories than in `npm test`, because a bug may need a rare one. */
-const HISTORIES = '100'
+const HISTORIES = '600'
 
 const SUITES = [
   { sources: 'packages/store/', suite: 'packages/simulation/test/substitutes/postgres-contract' },

@@ -1,88 +1,15 @@
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { CHANNEL, HEARTBEAT, READ, START_COOLDOWN, WRITE_PROBE } from '../../../fleet/src/lua/scripts.js'
+import { HEARTBEAT, READ, START_COOLDOWN, WRITE_PROBE } from '../../../fleet/src/lua/scripts.js'
 import { missing, QUIET, RealRedis } from '../../../fleet/test/redis.js'
-import {
-  createSimulatedRedis,
-  type RedisKeyDump,
-  type RedisResult,
-  type SimulatedRedis,
-} from '../../src/substitutes/redis/server.js'
-import { comparable, comparableError, type Outcome, TimedRedis } from './real-redis.js'
-import { type Command, history, type Known } from './redis-histories.js'
+import { createSimulatedRedis, type SimulatedRedis } from '../../src/substitutes/redis/server.js'
+import { comparable, comparableError, TimedRedis } from './real-redis.js'
+import { Comparison, toOutcome } from './redis-comparison.js'
+import { history } from './redis-histories.js'
+import type { Command } from './redis-steps.js'
 
 const START = 1_790_000_000_000.25
-
-/** The real expiry is compared roughly, because the real server measures it in real time. */
-const EXPIRY_TOLERANCE_MS = 5000
-const MIN_EXPIRY_MS = 2000
-
-const toOutcome = ({ reply, error }: RedisResult): Outcome =>
-  error === undefined ? { reply: comparable(reply) } : { error: comparableError(error) }
-
-/** The data without the expiry, sorted by key. Entries of a stream have no ids, because ids contain the time of the server. */
-const contentOf = (dump: readonly RedisKeyDump[]) =>
-  dump
-    .map(({ key, type, content }) => ({
-      key,
-      type,
-      content:
-        type === 'stream' ? (content as { fields?: unknown }[]).map((each) => each.fields ?? each) : content,
-    }))
-    .sort((a, b) => (a.key < b.key ? -1 : 1))
-
-/** Both servers with the same data. */
-class Comparison {
-  readonly simulated: SimulatedRedis = createSimulatedRedis()
-  now = START
-  private readonly real: TimedRedis
-  private readonly messages: unknown[] = []
-  /** The keys of the real server after the last step. Those that have expired since are deleted there. */
-  private realKeys: readonly string[] = []
-
-  constructor(real: TimedRedis) {
-    this.real = real
-    this.simulated.execute(['SUBSCRIBE', CHANNEL], START, 'subscriber')
-  }
-
-  /** Executes a command on both, and compares the replies and the data. Returns the reply. */
-  async step(command: Command, isAtomic = true): Promise<Outcome> {
-    const { now } = this
-    await this.deleteExpiring()
-    // The state before the command determines what is left of each expiry.
-    const before = this.simulated.dump(now)
-    const remaining = new Map(before.filter(({ ttl }) => ttl >= 0).map(({ key, ttl }) => [key, ttl]))
-    for (const key of this.realKeys) if (!before.some((each) => each.key === key)) remaining.set(key, -1)
-    const { outcome, dump } = await this.real.step(command, now, remaining, isAtomic)
-    const result = this.simulated.execute(command, now)
-    this.messages.push(...result.pushes.map(({ text }) => comparable(text)))
-    expect(toOutcome(result)).toEqual(outcome)
-    const after = this.simulated.dump(now)
-    expect(contentOf(after)).toEqual(contentOf(dump))
-    for (const { key, ttl } of after) {
-      const actual = dump.find((each) => each.key === key)?.ttl ?? -2
-      if (ttl < 0) expect([key, actual]).toEqual([key, ttl])
-      else expect(Math.abs(actual - ttl), `expiry of ${key}`).toBeLessThan(EXPIRY_TOLERANCE_MS)
-    }
-    this.realKeys = dump.map(({ key }) => key)
-    return outcome
-  }
-
-  /** Deletes the keys that would expire on the real server while the test looks at them. */
-  private async deleteExpiring(): Promise<void> {
-    const keys = this.simulated.dump(this.now).filter(({ ttl }) => ttl >= 0 && ttl < MIN_EXPIRY_MS)
-    for (const { key } of keys) {
-      this.simulated.execute(['DEL', key], this.now)
-      await this.real.client.del(key)
-    }
-  }
-
-  async compareMessages(): Promise<void> {
-    await this.real.flushMessages()
-    expect(this.messages).toEqual(this.real.messages)
-  }
-}
 
 const scriptCall = (text: string, keys: Command, args: Command): Command => [
   'EVAL',
@@ -123,23 +50,10 @@ describe.skipIf(missing !== undefined)('the simulated Redis, compared with a rea
         await real.client.flushall()
         await real.client.script('FLUSH')
         real.messages.length = 0
-        const both = new Comparison(real)
-        const known: Known = { epochs: new Map(), tokens: [], round: '1' }
-        for (const { advance, create } of steps) {
-          both.now += advance
-          const { reply } = await both.step(create(known, both.now))
-          const { id, epoch, token } = Object(reply) as { id?: string; epoch?: number; token?: string }
-          if (id !== undefined && epoch !== undefined) known.epochs.set(id, epoch)
-          if (token !== undefined) known.tokens.push(token)
-          const round = both.simulated.dump(both.now).find(({ key }) => key.endsWith(':round'))?.content as
-            | { at?: string }
-            | undefined
-          if (round?.at !== undefined) known.round = round.at
-        }
-        await both.compareMessages()
+        await new Comparison(real).run(steps)
       }),
       {
-        numRuns: Number(process.env['HISTORIES'] ?? 80),
+        numRuns: Number(process.env['HISTORIES'] ?? 200),
         seed: Number(process.env['SEED'] ?? 22),
         endOnFailure: true,
       },

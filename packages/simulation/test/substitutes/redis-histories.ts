@@ -2,351 +2,194 @@ import fc from 'fast-check'
 import {
   APPEND,
   BORROW,
-  CLOSE,
-  COMMAND,
-  COUNT,
   COUNT_LIVE,
   EJECT,
   END_COOLDOWN,
-  EXTEND_PROBE,
   FILTER_LIVE,
-  GRANT_PROBE,
   HEARTBEAT,
   LEAVE,
   LIST_COOLDOWNS,
   LIST_EJECTED,
-  OPEN,
-  READ,
   READ_COOLDOWN,
   READMIT,
-  type RedisScript,
-  SETTLE_PROBE,
   START_COOLDOWN,
-  SYNC,
-  VOTE,
   WRITE_PROBE,
 } from '../../../fleet/src/lua/scripts.js'
+import {
+  anyBreakerStep,
+  COUNT_WINDOW_MS,
+  countSteps,
+  epochSteps,
+  longCountSteps,
+  probeSteps,
+  voteSteps,
+} from './redis-breaker-steps.js'
+import {
+  type Creation,
+  command,
+  members,
+  nodes,
+  none,
+  type Pause,
+  type Step,
+  small,
+  step,
+} from './redis-steps.js'
 
-export type Command = readonly (string | number)[]
-
-/** What earlier replies contained. */
-export interface Known {
-  /** The last epoch of each breaker. */
-  readonly epochs: Map<string, number>
-  /** The permits that were granted. */
-  readonly tokens: string[]
-  /** The last round of votes. */
-  round: string
-}
-
-/** A command that is sent after some time. Its epoch, token and round come from earlier replies. */
-export interface Step {
-  readonly advance: number
-  create(known: Known, now: number): Command
-}
-
-const nodes = fc.constantFrom('n1', 'n2', 'n3')
-const ids = fc.constantFrom('service:a', 'service:b')
-const members = fc.constantFrom('m1', 'm2', 'm3')
-
-/** Durations with and without a fraction. */
-const duration = fc.oneof(
-  fc.integer({ min: 0, max: 60_000 }),
-  fc.integer({ min: 0, max: 600_000 }).map((n) => n / 7),
-)
-const small = fc.nat(5)
-
-/** The epoch that a node claims to know: none, the last one, an older one, a newer one, or one that is not valid. */
-const epochClaim = fc.constantFrom('none', 'last', 'last', 'last', 'older', 'newer', 'invalid')
-
-function resolveEpoch(claim: string, last: number): number | string {
-  if (claim === 'none') return 0
-  if (claim === 'older') return Math.max(0, last - 10)
-  if (claim === 'newer') return last + 25
-  return claim === 'invalid' ? 'x' : last
-}
-
-const evalScript = ({ text }: RedisScript, keys: Command, args: Command): Command => [
-  'EVAL',
-  text,
-  keys.length,
-  ...keys,
-  ...args,
-]
-
-const breakerKeys = (id: string) => ['state', 'round', 'counts'].map((name) => `holdfast:{${id}}:${name}`)
-
-/** A script about a breaker. */
-const breakerStep = <T>(
-  script: RedisScript,
-  argument: fc.Arbitrary<T>,
-  toArgs: (value: T, known: Known) => Command,
-  [id, claim]: readonly [fc.Arbitrary<string>, fc.Arbitrary<string>] = [ids, epochClaim],
-): fc.Arbitrary<Step['create']> =>
-  fc.tuple(nodes, id, claim, argument).map(
-    ([node, id, claim, value]) =>
-      (known) =>
-        evalScript(script, breakerKeys(id), [
-          node,
-          id,
-          resolveEpoch(claim, known.epochs.get(id) ?? 0),
-          ...toArgs(value, known),
-        ]),
-  )
-
-const script = <T>(
-  source: RedisScript,
-  keys: Command,
-  argument: fc.Arbitrary<T>,
-  toArgs: (value: T, now: number) => Command,
-): fc.Arbitrary<Step['create']> =>
-  argument.map((value) => (_, now) => evalScript(source, keys, toArgs(value, now)))
-
-const none = fc.constant(undefined)
-const opening = fc.tuple(duration, small, small)
-const token = fc.nat(3)
-const tokenOf = ({ tokens }: Known, back: number) => tokens.at(-1 - back) ?? '1:1'
 const NODE_KEYS = ['holdfast:{nodes}:live', 'holdfast:{nodes}:records']
 const COOLDOWNS = ['holdfast:{pool}:cooldowns']
 const EJECTED = ['holdfast:{pool}:ejected']
+const BUDGET = ['holdfast:{budget}']
 
-const settings = fc.tuple(
-  fc.constantFrom('settings 1', 'settings 2'),
-  fc.constantFrom('open', 'closed'),
-  duration,
-  duration,
-  small,
-  fc.constantFrom(0, 1),
+/** Few different durations, so that two of them often end at the same time. */
+const lives = fc.constantFrom(2000, 3000, 3000, 20_000)
+const rests = fc.constantFrom(2000, 5000, 5000, 30_000)
+
+const lose = (...keys: string[]): Creation =>
+  command(
+    fc.oneof(
+      fc.constantFrom(...keys).map((key) => ['DEL', key]),
+      fc.constant(['FLUSHALL']),
+    ),
+  )
+
+/** Another client writes a value of another type. */
+const occupy = (...keys: string[]): Creation =>
+  command(fc.constantFrom(...keys).map((key) => ['SET', key, 'x']))
+
+const membershipSteps: Creation = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: step(
+      HEARTBEAT,
+      NODE_KEYS,
+      fc.tuple(nodes, fc.constantFrom('{"a":1}', '{"a":2}'), lives),
+      (args) => args,
+    ),
+  },
+  { weight: 2, arbitrary: step(COUNT_LIVE, NODE_KEYS.slice(0, 1), nodes, (node) => [node]) },
+  {
+    weight: 2,
+    arbitrary: step(
+      FILTER_LIVE,
+      NODE_KEYS.slice(0, 1),
+      fc.subarray(['n1', 'n2', 'n3', 'n4']),
+      (list) => list,
+    ),
+  },
+  { weight: 1, arbitrary: step(LEAVE, NODE_KEYS, nodes, (node) => [node]) },
+  {
+    weight: 1,
+    arbitrary: fc.oneof(
+      step(WRITE_PROBE, ['holdfast:{nodes}:trial'], none, () => []),
+      lose(...NODE_KEYS),
+    ),
+  },
 )
 
-const creations: fc.Arbitrary<Step['create']>[] = [
-  breakerStep(READ, none, () => []),
-  breakerStep(OPEN, opening, (args) => args),
-  breakerStep(CLOSE, none, () => []),
-  breakerStep(
-    COMMAND,
-    fc.tuple(fc.constantFrom('trip', 'reset', 'disable', 'enable'), opening, duration),
-    ([command, state, tripFor]) => [command, ...state, tripFor],
-  ),
-  breakerStep(
-    GRANT_PROBE,
-    fc.tuple(fc.integer({ min: 1, max: 3 }), duration, duration),
-    ([max, lease, hold]) => [max, lease, 150, hold],
-  ),
-  breakerStep(GRANT_PROBE, fc.constant(undefined), () => [2, 1000, 100_000, 1000]),
-  breakerStep(EXTEND_PROBE, fc.tuple(token, duration), ([back, ms], known) => [tokenOf(known, back), ms]),
-  breakerStep(EXTEND_PROBE, fc.tuple(token, duration, duration), ([back, lease, hold], known) => [
-    tokenOf(known, back),
-    lease,
-    hold,
-  ]),
-  breakerStep(
-    SETTLE_PROBE,
-    fc.tuple(
-      token,
-      fc.constantFrom('success', 'failure', 'nothing'),
-      fc.integer({ min: 1, max: 2 }),
-      opening,
+const ejectionSteps: Creation = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: step(
+      EJECT,
+      EJECTED,
+      fc.tuple(members, fc.nat(4), fc.constantFrom(3000, 20_000, 60_000)),
+      (args) => args,
     ),
-    ([back, outcome, threshold, state], known) => [tokenOf(known, back), outcome, threshold, ...state],
-  ),
-  breakerStep(
-    VOTE,
-    fc.tuple(
-      opening,
-      fc.constantFrom(0.3, 0.5),
-      fc.constantFrom('f', 'f', 'h', 'n', ''),
-      fc.constantFrom('', 'last', '1'),
-      fc.nat(4),
-    ),
-    ([state, quorum, vote, round, live], known) => [
-      ...state,
-      quorum,
-      vote,
-      round === 'last' ? known.round : round,
-      ...(round === '' ? [live] : []),
-    ],
-  ),
-  breakerStep(
-    COUNT,
-    fc.tuple(
-      small,
-      small,
-      fc.constantFrom(1000, 60_000),
-      fc.integer({ min: 1, max: 8 }),
-      fc.constantFrom(0, 0.5),
-      fc.constantFrom(0, 1),
-      duration,
-    ),
-    ([calls, failures, window, threshold, rate, success, openFor]) => [
-      calls + failures,
-      failures,
-      window,
-      threshold,
-      rate,
-      4,
-      success,
-      openFor,
-      1,
-    ],
-  ),
-  breakerStep(SYNC, settings, ([text, state, left, openFor, openings, off]) => [
-    text,
-    state,
-    left,
-    openFor,
-    openings,
-    1,
-    off,
-    Math.floor(left / 2),
-    0,
-  ]),
-  script(HEARTBEAT, NODE_KEYS, fc.tuple(nodes, fc.integer({ min: 1, max: 20_000 })), ([node, ttl]) => [
-    node,
-    '{"a":1}',
-    ttl,
-  ]),
-  script(COUNT_LIVE, NODE_KEYS.slice(0, 1), nodes, (node) => [node]),
-  script(FILTER_LIVE, NODE_KEYS.slice(0, 1), fc.subarray(['n1', 'n2', 'n3', 'n4']), (list) => list),
-  script(LEAVE, NODE_KEYS, nodes, (node) => [node]),
-  script(
-    EJECT,
-    EJECTED,
-    fc.tuple(members, fc.nat(100), fc.integer({ min: 2000, max: 60_000 })),
-    (args) => args,
-  ),
-  script(READMIT, EJECTED, fc.tuple(members, fc.nat(100)), (args) => args),
-  script(LIST_EJECTED, EJECTED, none, () => []),
-  script(
-    START_COOLDOWN,
-    COOLDOWNS,
-    fc.tuple(nodes, members, fc.integer({ min: 2000, max: 30_000 })),
-    ([node, member, ms]) => [node, 'pool', member, ms],
-  ),
-  script(END_COOLDOWN, COOLDOWNS, fc.tuple(nodes, members), ([node, member]) => [node, 'pool', member]),
-  script(READ_COOLDOWN, COOLDOWNS, fc.tuple(nodes, members), ([node, member]) => [node, 'pool', member]),
-  script(LIST_COOLDOWNS, COOLDOWNS, fc.tuple(nodes, members), ([node, member]) => [node, 'pool', member]),
-  script(
+  },
+  { weight: 3, arbitrary: step(READMIT, EJECTED, fc.tuple(members, fc.nat(4)), (args) => args) },
+  { weight: 1, arbitrary: step(LIST_EJECTED, EJECTED, none, () => []) },
+  { weight: 1, arbitrary: fc.oneof(lose(...EJECTED), occupy(...EJECTED)) },
+)
+
+const aboutMember = fc.tuple(nodes, fc.constant('pool'), members)
+const cooldownSteps: Creation = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: step(START_COOLDOWN, COOLDOWNS, fc.tuple(aboutMember, rests), ([about, ms]) => [...about, ms]),
+  },
+  { weight: 1, arbitrary: step(END_COOLDOWN, COOLDOWNS, aboutMember, (args) => args) },
+  { weight: 2, arbitrary: step(READ_COOLDOWN, COOLDOWNS, aboutMember, (args) => args) },
+  { weight: 2, arbitrary: step(LIST_COOLDOWNS, COOLDOWNS, none, () => []) },
+  { weight: 1, arbitrary: fc.oneof(lose(...COOLDOWNS), occupy(...COOLDOWNS)) },
+)
+
+const borrow = (calls: fc.Arbitrary<number>, windowMs: number): Creation =>
+  step(
     BORROW,
-    ['holdfast:{budget}'],
+    BUDGET,
     fc.tuple(
-      small,
+      calls,
       small,
       fc.constantFrom(0, 0.1, 0.25),
-      fc.constantFrom(0, 1),
-      fc.constantFrom(1000, 10_000),
+      fc.constantFrom(0, 0.1, 0.1, 1),
+      fc.constant(windowMs),
     ),
     (args) => args,
-  ),
-  script(
-    APPEND,
-    ['holdfast:events'],
-    fc.tuple(nodes, fc.array(fc.constantFrom('{"a":1}', '{"b":2}'), { maxLength: 3, minLength: 1 })),
-    ([node, events]) => [node, 10_000, 86_400_000, ...events],
-  ),
-  script(WRITE_PROBE, ['holdfast:{nodes}:trial'], none, () => []),
-  // Foreign data: another client writes values of its own.
-  fc
-    .tuple(
-      ids,
-      fc.constantFrom('epoch', 'state', 'until', 'granted', 'lease:1:1', 'wantedHold'),
-      fc.constantFrom('nan', '-1', '1e300', 'open', '12.5'),
-    )
-    .map(([id, field, value]) => () => ['HSET', `holdfast:{${id}}:state`, field, value]),
-  fc.constantFrom(...EJECTED, ...COOLDOWNS, 'holdfast:{budget}').map((key) => () => ['SET', key, 'x']),
-  fc
-    .constantFrom(...EJECTED, ...COOLDOWNS, 'holdfast:{budget}', ...breakerKeys('service:a'))
-    .map((key) => () => ['DEL', key]),
-]
-
-/** One breaker whose state the node knows. */
-const ONE = [fc.constant('service:a'), fc.constant('last')] as const
-const short = fc.nat(3000)
-const shortOpening = fc.tuple(short, small, small)
-const reset = breakerStep(COMMAND, none, () => ['reset', 0, 0, 0, 0], ONE)
-
-const probes = [
-  breakerStep(OPEN, shortOpening, (args) => args, ONE),
-  ...[1, 1, 2, 3].map((max) =>
-    breakerStep(GRANT_PROBE, fc.tuple(short, short), ([lease, hold]) => [max, lease, 150, hold], ONE),
-  ),
-  ...[0, 1].map((back) => breakerStep(EXTEND_PROBE, short, (ms, known) => [tokenOf(known, back), ms], ONE)),
-  breakerStep(EXTEND_PROBE, short, (hold, known) => [tokenOf(known, 0), 1000, hold], ONE),
-  ...(['success', 'success', 'failure', 'nothing'] as const).map((outcome) =>
-    breakerStep(
-      SETTLE_PROBE,
-      fc.tuple(token, shortOpening),
-      ([back, state], known) => [tokenOf(known, back), outcome, 2, ...state],
-      ONE,
-    ),
-  ),
-]
-
-const votes = [
-  ...(['f', 'f', 'h', 'n', ''] as const).flatMap((opinion) =>
-    [true, false].map((isAnswer) =>
-      breakerStep(
-        VOTE,
-        fc.tuple(shortOpening, fc.constantFrom(0.3, 0.5), fc.integer({ min: 1, max: 4 })),
-        ([state, quorum, live], known) => [
-          ...state,
-          quorum,
-          opinion,
-          ...(isAnswer ? [known.round] : ['', live]),
-        ],
-        ONE,
+  )
+const budgetSteps = (windowMs: number): Creation =>
+  fc.oneof(
+    { weight: 10, arbitrary: borrow(fc.nat(20), windowMs) },
+    {
+      weight: 1,
+      arbitrary: command(
+        fc
+          .tuple(fc.constantFrom('c99999999999', 'r99999999999', 'r1', 'cx'), fc.constantFrom('4', '50'))
+          .map((pair) => ['HSET', ...BUDGET, ...pair]),
       ),
-    ),
-  ),
-  reset,
-]
+    },
+    { weight: 1, arbitrary: fc.oneof(lose(...BUDGET), occupy(...BUDGET)) },
+  )
 
-const windows = [0, 0, 0.5].map((rate) =>
-  breakerStep(
-    COUNT,
-    fc.tuple(fc.nat(3), fc.nat(2), fc.integer({ min: 5, max: 9 }), fc.nat(9)),
-    ([successes, failures, threshold, n]) => [
-      successes + failures,
-      failures,
-      1000,
-      threshold,
-      rate,
-      4,
-      n === 0 ? 1 : 0,
-      500,
-      1,
-    ],
-    ONE,
-  ),
+const appendEvents = step(
+  APPEND,
+  ['holdfast:events'],
+  fc.tuple(nodes, fc.array(fc.constantFrom('{"a":1}', '{"b":2}'), { maxLength: 3, minLength: 1 })),
+  ([node, events]) => [node, 10_000, 86_400_000, ...events],
 )
 
-const budget = [
-  script(
-    BORROW,
-    ['holdfast:{budget}'],
-    fc.tuple(fc.nat(20), small, fc.constant(0.25), fc.constant(0.1), fc.constant(10_000)),
-    (args) => args,
-  ),
-]
+const anyStep: Creation = fc.oneof(
+  { weight: 4, arbitrary: anyBreakerStep },
+  membershipSteps,
+  ejectionSteps,
+  cooldownSteps,
+  borrow(small, 10_000),
+  appendEvents,
+)
 
-/** Commands about one concept, with the longest time between two of them. */
-const themes: readonly [fc.Arbitrary<Step['create']>[], number][] = [
-  [creations, 60_000],
-  [creations.slice(0, 11), 5000],
-  [creations.slice(11, 15), 6000],
-  [creations.slice(15, 22), 6000],
-  [probes, 900],
-  [votes, 700],
-  [[...windows, reset], 120],
-  [budget, 1500],
+/** Times between two commands: none, so that both are in the same millisecond, a few, or until a time that the data contain. */
+const pauseUpTo = (maxMs: number): fc.Arbitrary<Pause> =>
+  fc.oneof(
+    { weight: 2, arbitrary: fc.constantFrom(0, 0, 1) },
+    { weight: 2, arbitrary: fc.nat(Math.min(maxMs, 50)) },
+    { weight: 2, arbitrary: fc.nat(maxMs) },
+    { weight: 2, arbitrary: fc.record({ boundary: fc.nat(5), offsetMs: fc.constantFrom(-1, 0, 0, 1) }) },
+  )
+
+/** Times between two commands about a window: parts of its 32 buckets, so that some become just too old. */
+const pauseInWindow = (windowMs: number): fc.Arbitrary<Pause> =>
+  fc.constantFrom(...[0, 0.3, 1, 1, 1, 2, 2, 3, 4].map((buckets) => Math.ceil((windowMs / 32) * buckets)))
+
+/** Commands about one concept, the time between two of them, and how frequent such histories are. */
+const themes: readonly [steps: Creation, pauses: fc.Arbitrary<Pause>, weight: number][] = [
+  [anyStep, pauseUpTo(60_000), 2],
+  [anyBreakerStep, pauseUpTo(5000), 3],
+  [epochSteps, pauseUpTo(3000), 4],
+  [probeSteps, pauseUpTo(900), 8],
+  [voteSteps, pauseUpTo(600), 6],
+  [countSteps, pauseInWindow(COUNT_WINDOW_MS), 3],
+  [longCountSteps, pauseInWindow(COUNT_WINDOW_MS), 3],
+  [membershipSteps, pauseUpTo(4000), 4],
+  [ejectionSteps, pauseUpTo(6000), 2],
+  [cooldownSteps, pauseUpTo(4000), 3],
+  [budgetSteps(COUNT_WINDOW_MS), pauseInWindow(COUNT_WINDOW_MS), 2],
+  [budgetSteps(10_000), pauseInWindow(10_000), 2],
 ]
 
 /** A generated history of commands about everything, or about one concept, so that it reaches the states of that concept. */
 export const history: fc.Arbitrary<Step[]> = fc.oneof(
-  ...themes.map(([list, pause]) =>
-    fc.array(fc.record({ advance: fc.oneof(fc.nat(50), fc.nat(pause)), create: fc.oneof(...list) }), {
-      minLength: 15,
-      maxLength: 60,
-    }),
-  ),
+  ...themes.map(([create, pause, weight]) => ({
+    weight,
+    arbitrary: fc.array(fc.record({ pause, create }), { minLength: 25, maxLength: 60 }),
+  })),
 )
