@@ -12,6 +12,7 @@ import { openSqliteDriver } from '../src/sqlite/driver.js'
 import { openSqlite } from '../src/sqlite/index.js'
 import { ThreadHost } from '../src/sqlite/thread-host.js'
 import { decodeError, encodeError } from '../src/sqlite/thread-protocol.js'
+import { createWorkerStarter } from '../src/sqlite/worker-thread.js'
 import type { Store } from '../src/store.js'
 import { at, event, letter, session } from './contract/records.js'
 import { describeStore } from './contract.js'
@@ -230,7 +231,12 @@ async function buildProgram(text: string): Promise<string> {
 
 describe('the calls that wait for a thread', () => {
   async function openedHost(limits: { calls: number; size: number }) {
-    const host = new ThreadHost(join(await folder(), 'holdfast.db'), {}, threadEntry, limits)
+    const host = new ThreadHost(
+      join(await folder(), 'holdfast.db'),
+      {},
+      createWorkerStarter(threadEntry),
+      limits,
+    )
     await host.call('file', 'open', [])
     onTestFinished(async () => void (await host.call('file', 'close', [])))
     return host

@@ -1,15 +1,7 @@
-import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { HoldfastError } from 'holdfast'
-import {
-  openSqliteDriver,
-  type SqliteDriver,
-  type SqliteDriverName,
-  type SqliteRow,
-  type SqliteStatement,
-} from './driver.js'
+import type { SqliteDriver, SqliteDriverName, SqliteRow, SqliteStatement } from './driver.js'
 import { migrate } from './migrations.js'
-import { createFileIfMissing } from './new-file.js'
+import { nodePlatform, type SqlitePlatform } from './platform.js'
 import {
   BEGIN_READ,
   BEGIN_WRITE,
@@ -33,21 +25,28 @@ export class SqliteConnection {
   private isDurable = true
   private readonly file: string
   /** Identifies the file, because another file may get its name later. */
-  private readonly inode: number
+  private readonly inode: number | undefined
 
-  private constructor(driver: SqliteDriver, file: string) {
+  private readonly platform: SqlitePlatform
+
+  private constructor(driver: SqliteDriver, file: string, platform: SqlitePlatform) {
     this.driver = driver
     this.file = file
-    this.inode = statSync(file).ino
+    this.platform = platform
+    this.inode = platform.stat(file)?.ino
   }
 
-  static async open(file: string, name: SqliteDriverName | undefined): Promise<SqliteConnection> {
-    createPrivateFile(file)
-    const connection = new SqliteConnection(await openSqliteDriver(file, name), file)
+  static async open(
+    file: string,
+    name: SqliteDriverName | undefined,
+    platform: SqlitePlatform = nodePlatform,
+  ): Promise<SqliteConnection> {
+    platform.createPrivateFile(file)
+    const connection = new SqliteConnection(await platform.openDriver(file, name), file, platform)
     try {
       connection.exec(SET_BUSY_TIMEOUT)
       // Before the log is enabled, because that writes the first page. In another file it would need the write lock.
-      if (statSync(file).size === 0) connection.exec(ENABLE_INCREMENTAL_VACUUM)
+      if (platform.stat(file)?.size === 0) connection.exec(ENABLE_INCREMENTAL_VACUUM)
       connection.enableWal(file)
       for (const setting of CONNECTION_SETTINGS) connection.exec(setting)
       migrate(connection, file)
@@ -106,13 +105,13 @@ export class SqliteConnection {
 
   /** SQLite continues to write to a deleted file, and the records would be lost. */
   private checkFileExists(): void {
-    if (statSync(this.file, { throwIfNoEntry: false })?.ino !== this.inode)
-      throw createFileGoneError(this.file)
+    const found = this.platform.stat(this.file)
+    if (found === undefined || found.ino !== this.inode) throw createFileGoneError(this.file)
   }
 
   /** Whether the file was replaced, for example by a backup. */
   isReplaced(): boolean {
-    const found = statSync(this.file, { throwIfNoEntry: false })
+    const found = this.platform.stat(this.file)
     return found !== undefined && found.ino !== this.inode
   }
 
@@ -171,21 +170,6 @@ export class SqliteConnection {
   }
 }
 
-/** Creates the file and its folder with access for the owner only. SQLite uses the same mode for its other files. */
-function createPrivateFile(file: string): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  if (!createFileIfMissing(file)) restrictMode(file)
-  for (const suffix of ['-wal', '-shm']) restrictMode(file + suffix)
-}
-
-function restrictMode(file: string): void {
-  try {
-    chmodSync(file, 0o600)
-  } catch {
-    // The file does not exist, or belongs to another user. An error is reported when it is used.
-  }
-}
-
 /** The error for a file that was deleted or moved. */
 export const createFileGoneError = (file: string): HoldfastError =>
   new HoldfastError(
@@ -195,9 +179,9 @@ export const createFileGoneError = (file: string): HoldfastError =>
   )
 
 /** @throws STORE_UNAVAILABLE if the log of a replaced file exists: the last process that closes that file deletes it by name */
-export function checkLogIsGone(file: string): void {
+export function checkLogIsGone(file: string, platform: SqlitePlatform): void {
   const [wal, shm] = [`${file}-wal`, `${file}-shm`]
-  if (existsSync(wal) || existsSync(shm))
+  if (platform.stat(wal) !== undefined || platform.stat(shm) !== undefined)
     throw new HoldfastError(
       'STORE_UNAVAILABLE',
       `the SQLite store ${file} was replaced, but ${wal} and ${shm} belong to the file before it, which is ` +

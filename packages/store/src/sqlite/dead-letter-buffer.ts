@@ -7,6 +7,7 @@ import {
   type Inserted,
   payloadSize,
 } from './dead-letter-inserts.js'
+import { nodePlatform, type SqlitePlatform } from './platform.js'
 
 /** How many entries, or characters of payloads, are added together at most. */
 const MAX_BATCH = { entries: 512, size: 2 ** 20 } as const
@@ -28,10 +29,12 @@ interface AddBatch {
 /** Adds entries. All entries of one turn of the event loop are serialized and added together, and so in one transaction. */
 class DeadLetterBuffer {
   private readonly rows: DeadLetterRows
+  private readonly platform: SqlitePlatform
   private batch: AddBatch | undefined
 
-  constructor(rows: DeadLetterRows) {
+  constructor(rows: DeadLetterRows, platform: SqlitePlatform) {
     this.rows = rows
+    this.platform = platform
   }
 
   async add(entries: readonly DeadLetter[], maxEntries: number): Promise<Added[]> {
@@ -57,7 +60,7 @@ class DeadLetterBuffer {
     const results = new Promise<Inserted[]>((resolve) => (settle = resolve))
     // A caller gets the error of the first batch that failed; those of the others are handled here.
     results.catch(() => {})
-    setImmediate(() => this.flush())
+    this.platform.runInNextTurn(() => this.flush())
     return { entries: [], size: 0, results, settle }
   }
 
@@ -73,8 +76,9 @@ class DeadLetterBuffer {
 /** Creates the queue. Reads see all entries that were added before, and payloads become plain JSON as they are stored. */
 export function bufferDeadLetters(
   rows: DeadLetterRows,
+  platform: SqlitePlatform = nodePlatform,
 ): Omit<DeadLetterStore, 'compareWith' | 'onRequest'> & { flush(): void } {
-  const buffer = new DeadLetterBuffer(rows)
+  const buffer = new DeadLetterBuffer(rows, platform)
   /** The rows, after the waiting entries have been passed on. */
   const flushed = (): DeadLetterRows => {
     buffer.flush()

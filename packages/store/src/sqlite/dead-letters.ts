@@ -31,7 +31,7 @@ import {
   UPDATE_PAYLOAD,
 } from './statements/dead-letters.js'
 import { releaseFreePages } from './vacuum.js'
-import { nextMacrotask, type WriteQueue } from './write-queue.js'
+import type { WriteQueue } from './write-queue.js'
 
 /** How many entries are read, leased or deleted before the event loop gets a turn. */
 const BATCH_SIZE = 100
@@ -91,7 +91,7 @@ export class SqliteDeadLetters implements DeadLetterRows {
       last = positions[want - 1] as RowPosition
       if (items.length >= limit)
         return { items, cursor: encodeCursor(isNewestFirst, [last.created_at, last.seq]) }
-      await nextMacrotask()
+      await this.writes.nextTurn()
     }
   }
 
@@ -150,7 +150,7 @@ export class SqliteDeadLetters implements DeadLetterRows {
   async deleteProcessedIds(before: Date): Promise<number> {
     const time = startOfDay(before)
     let deleted = 0
-    for (let last = ''; ; await nextMacrotask()) {
+    for (let last = ''; ; await this.writes.nextTurn()) {
       const from = last
       const rows = await this.writes.read(() =>
         this.writes.sql.all<{ id: string; completed_at: number }>(

@@ -41,12 +41,18 @@ function loadNodeSqlite(): NodeSqlite | undefined {
   return getBuiltinModule?.('node:sqlite') as NodeSqlite | undefined
 }
 
+/** Loads `node:sqlite` if there is one, else libsql. Returns the function that opens a file. */
+export async function loadSqliteDriver(name?: SqliteDriverName): Promise<(file: string) => SqliteDriver> {
+  const node = name === 'libsql' ? undefined : loadNodeSqlite()
+  if (node !== undefined) return (file) => createNodeDriver(node, file)
+  if (name === 'node:sqlite') throw new Error('this Node.js has no node:sqlite')
+  const Database = await loadLibsql()
+  return (file) => createLibsqlDriver(file, Database)
+}
+
 /** Opens a file with `node:sqlite` if there is one, else with libsql. */
 export async function openSqliteDriver(file: string, name?: SqliteDriverName): Promise<SqliteDriver> {
-  const node = name === 'libsql' ? undefined : loadNodeSqlite()
-  if (node !== undefined) return createNodeDriver(node, file)
-  if (name === 'node:sqlite') throw new Error('this Node.js has no node:sqlite')
-  return createLibsqlDriver(file, await loadLibsql())
+  return (await loadSqliteDriver(name))(file)
 }
 
 /** The used part of libsql. */

@@ -1,4 +1,5 @@
 import { DEAD_LETTER_METHODS } from '../dead-letter-store.js'
+import type { SqlitePlatform } from './platform.js'
 import { createTables, type SqliteTables, type TableOptions } from './tables.js'
 
 /** The part of the tables that a call is for, and the name of its method. */
@@ -26,8 +27,8 @@ export const callTable = (
   (tables[table] as unknown as Record<string, AnyMethod>)[method]?.(...args) as Promise<unknown>
 
 /** Runs the tables in this thread. */
-export function createLocalHost(file: string, options: TableOptions): TableHost {
-  const { tables, writes } = createTables(file, options)
+export function createLocalHost(file: string, options: TableOptions, platform?: SqlitePlatform): TableHost {
+  const { tables, writes } = createTables(file, options, platform)
   return {
     call: (table, method, args) => callTable(tables, table, method, args),
     get hasUnreadableRows() {

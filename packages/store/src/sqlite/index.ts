@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import { statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { serializeLayer } from '../layer-rows.js'
@@ -9,13 +8,19 @@ import { bufferDeadLetters } from './dead-letter-buffer.js'
 import { createLocalHost, type TableHost, tablesOf } from './host.js'
 import { JournalBuffer, SessionBuffer } from './journal-buffer.js'
 import { auditTable, breakerEventTable, errorTable, eventTable, sessionTable } from './journal-tables.js'
+import { nodePlatform, type SqlitePlatform } from './platform.js'
 import type { TableOptions } from './tables.js'
 import { ThreadHost, ThreadStartError } from './thread-host.js'
+import type { StartThread } from './thread-port.js'
+import { createWorkerStarter } from './worker-thread.js'
 
 /** Options of a store in SQLite. */
 export interface SqliteOptions extends TableOptions {
   /** The program of the thread that has the connection. Without one, the connection is in this thread. */
   threadEntry?: URL | undefined
+  /** Starts the thread. @defaultValue a worker thread with the program */
+  startThread?: StartThread | undefined
+  platform?: SqlitePlatform | undefined
 }
 
 /** The program of the thread in the built package. */
@@ -37,19 +42,19 @@ function findThreadEntry(): URL | undefined {
  * a thread of its own has the connection where that is possible.
  */
 export function openSqlite(file: string, options: SqliteOptions = {}): Store {
-  const { threadEntry = findThreadEntry(), ...tableOptions } = options
+  const { threadEntry = findThreadEntry(), platform = nodePlatform, ...others } = options
+  const { startThread = threadEntry && createWorkerStarter(threadEntry), ...tableOptions } = others
+  const createLocal = () => createLocalHost(file, tableOptions, platform)
   let host: TableHost =
-    threadEntry === undefined
-      ? createLocalHost(file, tableOptions)
-      : new ThreadHost(file, tableOptions, threadEntry)
+    startThread === undefined ? createLocal() : new ThreadHost(file, tableOptions, startThread)
   const tables = tablesOf(() => host)
   const onFull = () => host.commitNow?.()
-  const sessions = new SessionBuffer(tables.sessions, sessionTable, { onFull })
-  const events = new JournalBuffer(tables.events, eventTable, { onFull })
-  const errors = new JournalBuffer(tables.errors, errorTable, { onFull })
-  const audit = new JournalBuffer(tables.audit, auditTable, { isDurable: true })
-  const breakerEvents = new JournalBuffer(tables.breakerEvents, breakerEventTable, { onFull })
-  const deadLetters = bufferDeadLetters(tables.deadLetters)
+  const sessions = new SessionBuffer(tables.sessions, sessionTable, { onFull, platform })
+  const events = new JournalBuffer(tables.events, eventTable, { onFull, platform })
+  const errors = new JournalBuffer(tables.errors, errorTable, { onFull, platform })
+  const audit = new JournalBuffer(tables.audit, auditTable, { isDurable: true, platform })
+  const breakerEvents = new JournalBuffer(tables.breakerEvents, breakerEventTable, { onFull, platform })
+  const deadLetters = bufferDeadLetters(tables.deadLetters, platform)
 
   async function openFile(): Promise<void> {
     try {
@@ -59,7 +64,7 @@ export function openSqlite(file: string, options: SqliteOptions = {}): Store {
       console.error(
         `holdfast: the SQLite store ${file} uses the main thread, because its own cannot be started: ${error.message}`,
       )
-      host = createLocalHost(file, tableOptions)
+      host = createLocal()
       await tables.file.open()
     }
   }
@@ -90,10 +95,7 @@ export function openSqlite(file: string, options: SqliteOptions = {}): Store {
     values: withPlainValues(tables.values),
     open: () => inOrder(openFile),
     close: () => inOrder(closeFile),
-    async freeSpace() {
-      const { bavail, bsize } = await statfs(dirname(file))
-      return bavail * bsize
-    },
+    freeSpace: () => platform.readFreeSpace(file),
   }
 }
 

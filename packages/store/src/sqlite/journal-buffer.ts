@@ -1,8 +1,8 @@
 import type { CamelCased, sessionSchema } from '@holdfast/records'
-import { systemClock } from 'holdfast/internal'
 import type { z } from 'zod'
 import type { Journal, Page, PageOptions, SessionFilter, SessionJournal } from '../journals.js'
 import type { JournalTable } from './journal-tables.js'
+import { nodePlatform, type SqlitePlatform } from './platform.js'
 import { type EncodedRow, RowDraft } from './rows.js'
 
 /** How long records wait to be written together. */
@@ -37,6 +37,7 @@ export interface JournalBufferOptions {
   isDurable?: boolean
   /** Called when a caller has added many records, which may be in a loop that never yields. */
   onFull?: (() => void) | undefined
+  platform?: SqlitePlatform | undefined
 }
 
 /** Collects records of one journal and serializes them. Reads see all records that were added before. */
@@ -46,6 +47,7 @@ export class JournalBuffer<S extends z.ZodType, F extends PageOptions> implement
   private readonly options: JournalBufferOptions
   private batch: JournalBatch<S> | undefined
   private timer: unknown
+  private readonly platform: SqlitePlatform
 
   constructor(
     rows: JournalRows<CamelCased<S>, F>,
@@ -55,6 +57,7 @@ export class JournalBuffer<S extends z.ZodType, F extends PageOptions> implement
     this.rows = rows
     this.table = table
     this.options = options
+    this.platform = options.platform ?? nodePlatform
   }
 
   async append(records: readonly CamelCased<S>[]): Promise<void> {
@@ -89,8 +92,8 @@ export class JournalBuffer<S extends z.ZodType, F extends PageOptions> implement
     const written = new Promise<void>((resolve) => (settle = resolve))
     // A caller of `append` gets the error; a batch without a caller, whose only record could not be serialized, has none.
     written.catch(() => {})
-    if (this.options.isDurable === true) setImmediate(() => this.flush())
-    else this.timer = systemClock.setTimer(() => this.flush(), DEFER_MS)
+    if (this.options.isDurable === true) this.platform.runInNextTurn(() => this.flush())
+    else this.timer = this.platform.clock.setTimer(() => this.flush(), DEFER_MS)
     return { drafts: [], ids: [], entries: 0, written, settle }
   }
 
@@ -99,7 +102,7 @@ export class JournalBuffer<S extends z.ZodType, F extends PageOptions> implement
     const { batch } = this
     if (batch === undefined) return
     this.batch = undefined
-    systemClock.clearTimer(this.timer)
+    this.platform.clock.clearTimer(this.timer)
     // A draft is empty if its only record could not be serialized.
     const rows = batch.drafts.filter(({ entries }) => entries > 0).map((draft) => draft.encode())
     batch.settle(rows.length === 0 ? Promise.resolve() : this.rows.insert(rows, batch.ids))

@@ -25,7 +25,7 @@ import {
   selectRows,
 } from './statements/journal.js'
 import { releaseFreePages } from './vacuum.js'
-import { nextMacrotask, type WriteQueue } from './write-queue.js'
+import type { WriteQueue } from './write-queue.js'
 
 /** How many rows are counted before the event loop gets a turn. */
 const ROWS_PER_COUNT = 2000
@@ -75,7 +75,7 @@ export class SqliteJournal<S extends z.ZodType, F extends TimeRangeFilter>
       }
       if (part.edge === undefined) return { items }
       edge = part.edge
-      await nextMacrotask()
+      await this.writes.nextTurn()
     }
   }
 
@@ -175,7 +175,7 @@ export class SqliteJournal<S extends z.ZodType, F extends TimeRangeFilter>
       )
       sum += part.n ?? 0
       from = part.last ?? undefined
-      if (from !== undefined) await nextMacrotask()
+      if (from !== undefined) await this.writes.nextTurn()
     }
     return sum
   }

@@ -8,7 +8,7 @@ import {
   SELECT_METRICS,
   UPSERT_METRICS_ROW,
 } from './statements/metrics.js'
-import { nextMacrotask, type WriteQueue } from './write-queue.js'
+import type { WriteQueue } from './write-queue.js'
 
 interface StoredMetricsRow {
   series: string
@@ -72,7 +72,7 @@ export class SqliteMetrics implements MetricsStore {
         ),
       )
       last = slice.length < METRICS_BATCH_SIZE ? undefined : slice.at(-1)
-      if (last !== undefined) await nextMacrotask()
+      if (last !== undefined) await this.writes.nextTurn()
     }
     return rows.sort((a, b) => a.start - b.start || compareRows(a, b))
   }

@@ -1,5 +1,3 @@
-import { promisify } from 'node:util'
-import { deflateRaw } from 'node:zlib'
 import { parseOrUndefined } from '../readable-rows.js'
 import type { SqliteConnection } from './connection.js'
 import {
@@ -23,9 +21,7 @@ import {
   updateBody,
 } from './statements/journal.js'
 import type { SqliteValue } from './statements/parameters.js'
-import { nextMacrotask, type WriteQueue } from './write-queue.js'
-
-const deflate = promisify(deflateRaw)
+import type { WriteQueue } from './write-queue.js'
 
 /** How many record numbers are scanned before the event loop gets a turn. */
 export const SCAN_SIZE = 10_000
@@ -81,7 +77,7 @@ async function deleteBeyond(
       return removed + (await deleteBelow(writes, journal, 'last', last))
     }
     if (rows.length < ROWS_PER_STEP) return 0
-    await nextMacrotask()
+    await writes.nextTurn()
   }
 }
 
@@ -102,7 +98,7 @@ async function deleteBefore(writes: WriteQueue, journal: AnyJournalTable, before
         removeFromRow(writes.sql, journal, last, (time) => time >= before),
       )
     from = mixed.length < ROWS_PER_STEP ? undefined : mixed.at(-1)?.last
-    if (from !== undefined) await nextMacrotask()
+    if (from !== undefined) await writes.nextTurn()
   }
   return deleted
 }
@@ -128,7 +124,7 @@ async function deleteBelow(
       )
       return batch.reduce((sum, { entries }) => sum + toCount(entries), 0)
     })
-    await nextMacrotask()
+    await writes.nextTurn()
   }
 }
 
@@ -140,12 +136,12 @@ export async function compressOldRows(writes: WriteQueue, journal: AnyJournalTab
     if (chunk.length === 0) return
     const [row, next] = chunk as [JournalRow, JournalRow?]
     if (next === undefined) {
-      const body = await deflate(String(row.body))
+      const body = await writes.platform.deflate(String(row.body))
       await writes.writeUnflushed(() => replaceBody(writes.sql, table, row, body))
       continue
     }
     const text = chunk.map(({ body }) => String(body).slice(1, -1)).join(',')
-    const body = await deflate(`[${text}]`)
+    const body = await writes.platform.deflate(`[${text}]`)
     await writes.writeUnflushed(() => replaceWithChunk(writes.sql, journal, chunk, body))
   }
 }

@@ -10,6 +10,7 @@ import type { JournalRows, SessionRows } from './journal-buffer.js'
 import { auditTable, breakerEventTable, errorTable, eventTable, sessionTable } from './journal-tables.js'
 import { SqliteLayers } from './layers.js'
 import { SqliteMetrics } from './metrics.js'
+import type { SqlitePlatform } from './platform.js'
 import { SqliteValues } from './values.js'
 import { WriteQueue } from './write-queue.js'
 
@@ -50,8 +51,9 @@ export interface SqliteTables {
 export function createTables(
   file: string,
   { driver, lockTimeout = 10_000 }: TableOptions,
+  platform?: SqlitePlatform,
 ): { tables: SqliteTables; writes: WriteQueue } {
-  const writes = new WriteQueue(file, { driver, lockTimeout })
+  const writes = new WriteQueue(file, { driver, lockTimeout, platform })
   const tables: SqliteTables = {
     file: {
       open: () => writes.open(),

@@ -1,8 +1,8 @@
-import { Worker } from 'node:worker_threads'
 import { HoldfastError } from 'holdfast'
 import { createNotOpenError } from './connection.js'
 import type { TableHost, TableName } from './host.js'
 import type { TableOptions } from './tables.js'
+import type { SqliteThread, StartThread } from './thread-port.js'
 import { decodeError, type ThreadInput, type ThreadRequest, type ThreadResponse } from './thread-protocol.js'
 
 /** How many threads can end during a call before it fails, because the call itself may end them. */
@@ -22,12 +22,6 @@ const UNREPEATABLE = new Set([
   'deadLetters.purge',
   'layers.append',
 ])
-
-/**
- * The options of Node.js that the thread gets. It gets no others, because a module that is loaded before each program
- * (`--import`) may open a store, and would start one thread in another without end.
- */
-const INHERITED_OPTIONS = /(?<!\S)--(?:no-warnings|disable-warning[ =]\S+|experimental-sqlite)(?!\S)/g
 
 interface PendingLimits {
   readonly calls: number
@@ -55,8 +49,8 @@ export class ThreadStartError extends Error {}
 export class ThreadHost implements TableHost {
   hasUnreadableRows = false
   private readonly input: ThreadInput
-  private readonly entry: URL
-  private worker: Worker | undefined
+  private readonly startThread: StartThread
+  private worker: SqliteThread | undefined
   /** Whether calls are accepted. */
   private isOpen = false
   /** Whether a thread that is started continues with the file. */
@@ -67,9 +61,14 @@ export class ThreadHost implements TableHost {
   private pendingSize = 0
   private readonly limits: PendingLimits
 
-  constructor(file: string, options: TableOptions, entry: URL, limits: PendingLimits = MAX_PENDING) {
+  constructor(
+    file: string,
+    options: TableOptions,
+    startThread: StartThread,
+    limits: PendingLimits = MAX_PENDING,
+  ) {
     this.input = { file, options }
-    this.entry = entry
+    this.startThread = startThread
     this.limits = limits
   }
 
@@ -137,28 +136,20 @@ export class ThreadHost implements TableHost {
   }
 
   /** Starts a thread. One that replaces another continues with the file. */
-  private start(): Worker {
-    let worker: Worker
+  private start(): SqliteThread {
+    let worker: SqliteThread
     try {
-      worker = new Worker(this.entry, {
-        workerData: this.input,
-        name: 'holdfast-sqlite',
-        execArgv: inheritedOptions(),
-        env: { ...process.env, NODE_OPTIONS: '' },
+      worker = this.startThread(this.input, {
+        onResponse: (response) => this.onResponse(response),
+        onExit: (cause) => {
+          if (this.worker !== worker) return
+          this.worker = undefined
+          this.onExit(cause)
+        },
       })
     } catch (error) {
       throw new ThreadStartError(`the thread cannot be started (${reasonOf(error)})`, { cause: error })
     }
-    let failure: unknown
-    worker.on('message', (response: ThreadResponse) => this.onResponse(response))
-    worker.on('error', (error) => {
-      failure = error
-    })
-    worker.on('exit', (code) => {
-      if (this.worker !== worker) return
-      this.worker = undefined
-      this.onExit(failure ?? new Error(`it ended with code ${code}`))
-    })
     if (this.isFileOpen)
       worker.postMessage({ id: 0, table: 'file', method: 'resume', args: [] } satisfies ThreadRequest)
     worker.unref()
@@ -215,11 +206,6 @@ export class ThreadHost implements TableHost {
 }
 
 const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
-
-function inheritedOptions(): string[] {
-  const options = [...process.execArgv, process.env.NODE_OPTIONS].join(' ')
-  return Array.from(options.matchAll(INHERITED_OPTIONS), ([option]) => option.replace(' ', '='))
-}
 
 /** The number of characters in the texts of a value. Texts below four levels are not counted: rows have none there. */
 function textSize(value: unknown, levels = 4): number {

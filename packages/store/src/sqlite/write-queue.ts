@@ -1,20 +1,14 @@
-import { statSync } from 'node:fs'
-import { systemClock } from 'holdfast/internal'
 import { UnreadableRows } from '../unreadable-rows.js'
 import { checkLogIsGone, createFileGoneError, createNotOpenError, SqliteConnection } from './connection.js'
 import type { SqliteDriverName } from './driver.js'
 import { canReconnect, createUnavailableError, isBusy } from './failure.js'
+import { nodePlatform, type SqlitePlatform } from './platform.js'
 
 /** How long one transaction accepts work. Other processes and reads wait meanwhile. */
 const TRANSACTION_BUDGET_MS = 4
 
 /** The first and the longest delay between two attempts to get the lock. */
 const LOCK_RETRY_MS = { first: 1, longest: 25 } as const
-
-/** Gives timers and sockets a turn. */
-export const nextMacrotask = () => new Promise<void>((resolve) => setImmediate(resolve))
-
-const sleep = (ms: number) => new Promise<void>((resolve) => systemClock.setTimer(resolve, ms))
 
 interface WriteJob {
   /** Runs its part of a transaction. It runs again after a transaction that was rolled back. */
@@ -27,6 +21,7 @@ interface WriteQueueOptions {
   driver?: SqliteDriverName | undefined
   /** Milliseconds to wait for the lock while other processes write. */
   lockTimeout: number
+  platform?: SqlitePlatform | undefined
 }
 
 /**
@@ -35,6 +30,7 @@ interface WriteQueueOptions {
  */
 export class WriteQueue {
   readonly file: string
+  readonly platform: SqlitePlatform
   private readonly options: WriteQueueOptions
   private connection: SqliteConnection | undefined
   /** The last connection that was closed. It knows which file it was to. */
@@ -56,12 +52,13 @@ export class WriteQueue {
   constructor(file: string, options: WriteQueueOptions) {
     this.file = file
     this.options = options
+    this.platform = options.platform ?? nodePlatform
   }
 
   async open(): Promise<void> {
     if (this.isOpen) return
     this.pendingOpen ??= this.retryWhileLocked(async () => {
-      this.connection = await SqliteConnection.open(this.file, this.options.driver)
+      this.connection = await SqliteConnection.open(this.file, this.options.driver, this.platform)
       this.isOpen = true
     }).finally(() => {
       this.pendingOpen = undefined
@@ -103,9 +100,9 @@ export class WriteQueue {
 
   /** A missing or empty file is not created again, because that would hide the loss. */
   private async reopen(): Promise<void> {
-    if (!statSync(this.file, { throwIfNoEntry: false })?.size) throw createFileGoneError(this.file)
-    if (this.closed?.isReplaced()) checkLogIsGone(this.file)
-    this.connection = await SqliteConnection.open(this.file, this.options.driver)
+    if (!this.platform.stat(this.file)?.size) throw createFileGoneError(this.file)
+    if (this.closed?.isReplaced()) checkLogIsGone(this.file, this.platform)
+    this.connection = await SqliteConnection.open(this.file, this.options.driver, this.platform)
     this.closed = undefined
   }
 
@@ -142,6 +139,11 @@ export class WriteQueue {
     await done.catch(() => {})
   }
 
+  /** Gives timers and sockets a turn. */
+  nextTurn(): Promise<void> {
+    return new Promise((resolve) => this.platform.runInNextTurn(resolve))
+  }
+
   /** Copies the log to the file after all queued writes, and empties it. */
   async checkpoint(): Promise<void> {
     await this.flush()
@@ -167,7 +169,7 @@ export class WriteQueue {
   private scheduleDrain(): void {
     if (this.isDrainScheduled) return
     this.isDrainScheduled = true
-    setImmediate(() => {
+    this.platform.runInNextTurn(() => {
       this.isDrainScheduled = false
       void this.drain()
     })
@@ -207,7 +209,7 @@ export class WriteQueue {
           for (const job of jobs.slice(at)) job.fail(error)
           break
         }
-        if (at < jobs.length || this.durable.length + this.unflushed.length > 0) await nextMacrotask()
+        if (at < jobs.length || this.durable.length + this.unflushed.length > 0) await this.nextTurn()
       }
     }
   }
@@ -219,11 +221,12 @@ export class WriteQueue {
     try {
       const write = () =>
         this.sql.write(() => {
-          const end = this.soloJobs > 0 ? Number.NEGATIVE_INFINITY : systemClock.now() + TRANSACTION_BUDGET_MS
+          const end =
+            this.soloJobs > 0 ? Number.NEGATIVE_INFINITY : this.platform.clock.now() + TRANSACTION_BUDGET_MS
           do {
             hasStarted = true
             jobs[to++]?.run()
-          } while (to < jobs.length && systemClock.now() < end)
+          } while (to < jobs.length && this.platform.clock.now() < end)
         }, isDurable)
       this.disconnectOnError(write)
     } catch (error) {
@@ -253,14 +256,14 @@ export class WriteQueue {
 
   /** Retries the work while another process has the lock. */
   private async retryWhileLocked<T>(work: () => Promise<T>): Promise<T> {
-    const end = systemClock.now() + this.options.lockTimeout
+    const end = this.platform.clock.now() + this.options.lockTimeout
     for (let wait: number = LOCK_RETRY_MS.first; ; wait = Math.min(2 * wait, LOCK_RETRY_MS.longest)) {
       try {
         return await work()
       } catch (error) {
-        if (!isBusy(error) || systemClock.now() >= end) throw createUnavailableError(this.file, error)
+        if (!isBusy(error) || this.platform.clock.now() >= end) throw createUnavailableError(this.file, error)
       }
-      await sleep(wait)
+      await new Promise<void>((resolve) => this.platform.clock.setTimer(resolve, wait))
     }
   }
 }
