@@ -26,6 +26,7 @@ import {
   FAULTS_END_MS,
   type Scenario,
 } from './scenario/scenario.js'
+import { loadRealDriver } from './sqlite/simulated-database.js'
 import { Trace } from './trace.js'
 import { Workload } from './workload/workload.js'
 
@@ -112,7 +113,7 @@ export async function simulate(
   const housekeeping = new HousekeepingModel(() => scheduler.now)
   const permits = new PermitModel()
   const pools = new PoolModel(check, scenario)
-  const storeOf = (process: string) => (cluster.disks.has(nodeOf(process)) ? nodeOf(process) : 'postgres')
+  const storeOf = (process: string) => cluster.storeOf(process)
   const memberChanges = new MemberChangeModel(scheduler, storeOf)
   const saved = new SavedBreakerModel(scheduler, storeOf, scenario)
   const workload = new Workload({
@@ -122,63 +123,80 @@ export async function simulate(
     memberChanges,
     scheduler,
     upstreams,
-    queueOf: (process) => cluster.disks.get(nodeOf(process.name))?.model ?? deadLetters,
+    queueOf: (process) => cluster.ownQueueOf(process.name) ?? deadLetters,
     trace: addTrace,
     check,
   })
-  const cluster = new Cluster(scheduler, choices, scenario, {
-    onStarted: (process, runtime) => {
-      addTrace(process.name, 'started')
-      workload.onStarted(process, runtime)
-      breakers.onStarted(process, runtime)
-      openings.onStarted(process, runtime)
-      records.onStarted(process, runtime)
-      permits.onStarted(process, runtime)
-      pools.onStarted(process, runtime)
-      check(() => saved.onStarted(process, runtime))
-      const nodeDisk = cluster.disks.get(nodeOf(process.name))
-      if (nodeDisk !== undefined) check(() => nodeDisk.model.checkAll())
+  const openSqlite = scenario.sqliteNodes.length > 0 ? await loadRealDriver() : undefined
+  const cluster = new Cluster(
+    scheduler,
+    choices,
+    scenario,
+    {
+      onStarted: (process, runtime) => {
+        addTrace(process.name, 'started')
+        workload.onStarted(process, runtime)
+        breakers.onStarted(process, runtime)
+        openings.onStarted(process, runtime)
+        records.onStarted(process, runtime)
+        permits.onStarted(process, runtime)
+        pools.onStarted(process, runtime)
+        check(() => saved.onStarted(process, runtime))
+        check(() => cluster.ownQueueOf(process.name)?.checkAll())
+      },
+      onStartFailed: (process, error) => addTrace(process.name, `did not start: ${String(error)}`),
+      onKilled: (process) => {
+        addTrace(process.name, 'ended')
+        deadLetters.onProcessEnded(process.name)
+        records.onKilled(process)
+        pools.onKilled(process)
+        saved.onKilled(process.name)
+        const node = nodeOf(process.name)
+        const isLying = cluster.disks.get(node)?.disk.isLying === true
+        contracts.get(node)?.onProcessEnded(isLying)
+        if (!isLying) return
+        memberChanges.onDiskLied(node)
+        saved.onDiskLied(node)
+      },
+      onClosing: (process) => saved.onClosing(process.name),
+      onClosed: (process) => check(() => saved.onClosed(process.name)),
+      onBreakersLoad: (process) => {
+        const onLoaded = saved.onLoad(process)
+        return (rows) => check(() => onLoaded(rows))
+      },
+      onBreakersSaved: (process, rows) => {
+        let result: ReturnType<SavedBreakerModel['onSave']> | undefined
+        check(() => {
+          result = saved.onSave(process, rows)
+        })
+        return result
+      },
+      onStoreExecuted: (process, method, args, result) => {
+        addTrace('store', `${process} ${method}`)
+        check(() => records.onExecuted(process, method, args, result))
+        housekeeping.onExecuted(process, method)
+        if (method.startsWith(QUEUE_PREFIX))
+          check(() => deadLetters.onExecuted(process, method.slice(QUEUE_PREFIX.length), args, result))
+      },
+      onSqliteResolved: (process, method, args, result) => {
+        addTrace('sqlite', `${process.name} ${method}`)
+        housekeeping.onExecuted(process.name, method)
+        check(() => records.onExecuted(process.name, method, args, result))
+      },
+      onUnflushedLost: (node) => {
+        saved.onDiskLied(node)
+        check(() => cluster.databases.get(node)?.records.checkAll())
+      },
+      onThreadEnded: (node) => contracts.get(node)?.onCallRepeated(),
+      check,
+      onDiskUsed: (process, method, checkUse) => {
+        addTrace('disk', `${process} deadLetters.${method}`)
+        check(checkUse)
+      },
+      onDiskWarning: (process, line) => addTrace('disk', `${process} ${line}`),
     },
-    onStartFailed: (process, error) => addTrace(process.name, `did not start: ${String(error)}`),
-    onKilled: (process) => {
-      addTrace(process.name, 'ended')
-      deadLetters.onProcessEnded(process.name)
-      records.onKilled(process)
-      pools.onKilled(process)
-      saved.onKilled(process.name)
-      const node = nodeOf(process.name)
-      const isLying = cluster.disks.get(node)?.disk.isLying === true
-      contracts.get(node)?.onProcessEnded(isLying)
-      if (!isLying) return
-      memberChanges.onDiskLied(node)
-      saved.onDiskLied(node)
-    },
-    onClosing: (process) => saved.onClosing(process.name),
-    onClosed: (process) => check(() => saved.onClosed(process.name)),
-    onBreakersLoad: (process) => {
-      const onLoaded = saved.onLoad(process)
-      return (rows) => check(() => onLoaded(rows))
-    },
-    onBreakersSaved: (process, rows) => {
-      let result: ReturnType<SavedBreakerModel['onSave']> | undefined
-      check(() => {
-        result = saved.onSave(process, rows)
-      })
-      return result
-    },
-    onStoreExecuted: (process, method, args, result) => {
-      addTrace('store', `${process} ${method}`)
-      check(() => records.onExecuted(process, method, args, result))
-      housekeeping.onExecuted(process, method)
-      if (method.startsWith(QUEUE_PREFIX))
-        check(() => deadLetters.onExecuted(process, method.slice(QUEUE_PREFIX.length), args, result))
-    },
-    onDiskUsed: (process, method, checkUse) => {
-      addTrace('disk', `${process} deadLetters.${method}`)
-      check(checkUse)
-    },
-    onDiskWarning: (process, line) => addTrace('disk', `${process} ${line}`),
-  })
+    openSqlite,
+  )
   const contracts = new Map(
     cluster.nodes.map(({ name }) => [
       name,
@@ -281,6 +299,12 @@ export async function simulate(
     deadLetters.checkAll((id) => cluster.readEntry(id))
     deadLetters.checkServed(CALLS_END_MS - SERVED_WITHIN_MS)
     deadLetters.checkAllCompleted(drainAt)
+    for (const { queue: model, records: stored } of cluster.databases.values()) {
+      model.checkAll()
+      model.checkServed(START_WALL_MS + CALLS_END_MS - SERVED_WITHIN_MS)
+      model.checkAllCompleted(START_WALL_MS + drainAt)
+      stored.checkAll()
+    }
     for (const { model } of cluster.disks.values()) {
       model.checkAll()
       model.checkServed(START_WALL_MS + CALLS_END_MS - SERVED_WITHIN_MS)
@@ -303,8 +327,7 @@ export async function simulate(
     process.off('unhandledRejection', onUnhandled)
     console.error = consoleError
     Error.stackTraceLimit = stackTraceLimit
-    cluster.crashes.stop()
-    for (const node of cluster.nodes) node.kill()
+    cluster.remove()
   }
   return {
     seed: scenario.seed,

@@ -15,6 +15,7 @@ const scenario = {
   seed: 5,
   nodes: 3,
   diskNodes: [2],
+  sqliteNodes: [],
   poolShare: 'none',
   persists: true,
   faults: [],

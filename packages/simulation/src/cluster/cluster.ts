@@ -2,6 +2,7 @@ import type { DeadLetter } from '@holdfast/records'
 import type { Holdfast } from '@holdfast/runtime'
 import type { Store, StoredBreaker } from '@holdfast/store'
 import { DiskQueueModel } from '../dead-letters/disk-queue-model.js'
+import type { OwnQueueModel } from '../dead-letters/own-queue-model.js'
 import { createDiskStore } from '../disk/disk-store.js'
 import { createProcessFileSystem } from '../disk/process-file-system.js'
 import { SimulatedDisk } from '../disk/simulated-disk.js'
@@ -11,6 +12,8 @@ import type { Choices } from '../engine/seeded-random.js'
 import { START_WALL_MS } from '../engine/virtual-clock.js'
 import { Network, type SimulatedLink } from '../network/network.js'
 import type { Server } from '../scenario/scenario.js'
+import { NodeDatabase } from '../sqlite/node-database.js'
+import type { OpenRealDriver } from '../sqlite/simulated-database.js'
 import {
   createRedisHost,
   createSimulatedPostgres,
@@ -49,6 +52,8 @@ export interface ClusterLayout extends ConfigChoices {
   readonly nodes: number
   /** The nodes that have a store of their own on a disk. The others share PostgreSQL. */
   readonly diskNodes: readonly number[]
+  /** The nodes that have a SQLite file of their own. */
+  readonly sqliteNodes: readonly number[]
 }
 
 /** What happens in a cluster. */
@@ -61,6 +66,14 @@ export interface ClusterObserver {
   onClosed(process: Process): void
   /** The server of the store has executed a request of a process. */
   onStoreExecuted(process: string, method: string, args: readonly unknown[], result: unknown): void
+  /** A method of the store of a process in SQLite has resolved. */
+  onSqliteResolved(process: Process, method: string, args: readonly unknown[], result: unknown): void
+  /** The machine of a node with a SQLite file has lost its power, and commits that were not flushed. */
+  onUnflushedLost(node: string): void
+  /** The thread of a SQLite store has ended, and its process sends calls again. */
+  onThreadEnded(node: string): void
+  /** Runs a check of a promise. */
+  check(fn: () => void): void
   /** A process used its store on a disk. `check` throws if a promise was not kept. */
   onDiskUsed(process: string, method: string, check: () => void): void
   /** The store on a disk reports damage. */
@@ -84,6 +97,8 @@ export class Cluster {
   readonly redis = createSimulatedRedis()
   /** The disks of the nodes that have one, by the name of the node. */
   readonly disks = new Map<string, NodeDisk>()
+  /** The SQLite files of the nodes that have one, by the name of the node. */
+  readonly databases = new Map<string, NodeDatabase>()
   /** How many statements and commands the servers have rejected. */
   readonly rejections: Record<Server, number> = { store: 0, redis: 0 }
   private readonly redisHost = createRedisHost(this.countingRedis(), () => this.now())
@@ -97,7 +112,14 @@ export class Cluster {
   /** When a clock was last so wrong that leases of other nodes seem to have ended. */
   private clockTroubleAt = Number.NEGATIVE_INFINITY
 
-  constructor(scheduler: Scheduler, choices: Choices, layout: ClusterLayout, observer: ClusterObserver) {
+  /** @param openSqlite - opens SQLite files; required if a node has one */
+  constructor(
+    scheduler: Scheduler,
+    choices: Choices,
+    layout: ClusterLayout,
+    observer: ClusterObserver,
+    openSqlite?: OpenRealDriver,
+  ) {
     this.scheduler = scheduler
     this.observer = observer
     this.layout = layout
@@ -106,6 +128,8 @@ export class Cluster {
       const disk = new SimulatedDisk(scheduler, choices.fork())
       this.disks.set(`n${at}`, { disk, model: new DiskQueueModel(disk) })
     }
+    for (const at of layout.sqliteNodes)
+      if (openSqlite !== undefined) this.databases.set(`n${at}`, new NodeDatabase(openSqlite, choices.fork()))
     this.nodes = Array.from(
       { length: layout.nodes },
       (_, at) =>
@@ -142,6 +166,7 @@ export class Cluster {
     if (process === undefined) return
     node.kill()
     this.disks.get(node.name)?.model.onProcessEnded()
+    this.databases.get(node.name)?.onProcessEnded()
     this.observer.onKilled(process)
   }
 
@@ -161,6 +186,36 @@ export class Cluster {
     this.kill(node)
     const { disk, model } = this.disks.get(node.name) ?? {}
     if (disk !== undefined) model?.onPowerLost(disk.losePower())
+    const database = this.databases.get(node.name)
+    if (database === undefined) return
+    database.losePower()
+    this.observer.onUnflushedLost(node.name)
+  }
+
+  /** The thread of a SQLite store ends. Returns whether there was one. */
+  crashThread(node: SimulatedNode): boolean {
+    const hasEnded = node.process !== undefined && this.databases.get(node.name)?.crashThread() === true
+    if (hasEnded) this.observer.onThreadEnded(node.name)
+    return hasEnded
+  }
+
+  /** Ends the processes and deletes the files. */
+  remove(): void {
+    this.crashes.stop()
+    for (const node of this.nodes) node.kill()
+    for (const { database } of this.databases.values()) database.remove()
+  }
+
+  /** The name of the store of a process: nodes with the same name share it. */
+  storeOf(process: string): string {
+    const [node = ''] = process.split('.')
+    return this.disks.has(node) || this.databases.has(node) ? node : 'postgres'
+  }
+
+  /** The promises about the dead letters of a node's own store; undefined if it uses the server. */
+  ownQueueOf(process: string): OwnQueueModel | undefined {
+    const [node = ''] = process.split('.')
+    return this.disks.get(node)?.model ?? this.databases.get(node)?.queue
   }
 
   /** A fault begins that keeps a node from its store. */
@@ -204,9 +259,7 @@ export class Cluster {
 
   private connect(node: string, process: Process): ProcessPorts {
     const { clock } = process
-    const nodeDisk = this.disks.get(node)
-    const store =
-      nodeDisk === undefined ? this.remoteStore(node, process) : this.diskStore(node, nodeDisk, process)
+    const store = this.createStore(node, process)
     this.observeBreakers(process, store)
     return {
       config: createNodeConfig(node, 'redis://redis:6379', this.layout),
@@ -243,6 +296,18 @@ export class Cluster {
       }
       if (process.isAlive) saved?.onAcknowledged()
     }
+  }
+
+  private createStore(node: string, process: Process): Store {
+    const disk = this.disks.get(node)
+    if (disk !== undefined) return this.diskStore(node, disk, process)
+    const { observer } = this
+    return (
+      this.databases.get(node)?.createStore(process, {
+        onResolved: (...used) => observer.onSqliteResolved(...used),
+        check: (fn) => observer.check(fn),
+      }) ?? this.remoteStore(node, process)
+    )
   }
 
   private remoteStore(node: string, process: Process): Store {

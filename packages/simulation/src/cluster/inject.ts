@@ -62,6 +62,22 @@ export class FaultInjector {
         scheduler.schedule(fault.ms, () => disk?.endFault(fault.fault))
         return
       }
+      case 'sqlite_fault': {
+        const { name } = this.node(fault.node)
+        const database = cluster.databases.get(name)?.database
+        cluster.beginStoreTrouble(name)
+        database?.beginFault(fault.fault)
+        scheduler.schedule(fault.ms, () => {
+          database?.endFault(fault.fault)
+          cluster.endStoreTrouble(name)
+        })
+        return
+      }
+      case 'commit_crash': {
+        const node = this.node(fault.node)
+        const database = cluster.databases.get(node.name)?.database
+        return database?.crashAtCommit(fault.commit, fault.isBefore, () => this.crashAtCommit(fault, node))
+      }
       case 'partition':
         return this.during(fault.ms, [this.node(fault.node)], fault.server, (node, isOn) => {
           if (isOn) network.partition(node, fault.server)
@@ -132,8 +148,14 @@ export class FaultInjector {
         if (this.node(fault.node).process !== undefined) effects.add(fault)
         return
       case 'await_crash':
-        // It is counted when it happens.
+      case 'commit_crash':
+        // They are counted when they happen.
         return
+      case 'sqlite_fault': {
+        const database = cluster.databases.get(this.node(fault.node).name)?.database
+        if (database !== undefined) effects.addIfGrown(fault, fault.ms, () => database.failureCount)
+        return
+      }
       case 'lying_disk':
       case 'disk_fault': {
         const { disk } = cluster.disks.get(this.node(fault.node).name) ?? {}
@@ -171,6 +193,21 @@ export class FaultInjector {
 
   private node(at: number): SimulatedNode {
     return this.cluster.nodes[at % this.cluster.nodes.length] as SimulatedNode
+  }
+
+  /** Ends a thread, a process or a machine. */
+  private crashAtCommit(fault: Extract<Fault, { kind: 'commit_crash' }>, node: SimulatedNode): void {
+    const { cluster, effects } = this
+    if (node.process === undefined) return
+    this.onFault(`crash of the ${fault.target} of ${node.process.name}`)
+    if (fault.target === 'thread') {
+      if (cluster.crashThread(node)) effects.add(fault)
+      return
+    }
+    effects.add(fault)
+    if (fault.target === 'machine') cluster.losePower(node)
+    else cluster.kill(node)
+    node.startLater(fault.downMs)
   }
 
   private losePower(node: SimulatedNode, downMs: number): void {

@@ -1,14 +1,10 @@
-import { isDeepStrictEqual } from 'node:util'
-import { type DeadLetter, deepCopy } from '@holdfast/records'
-import type { Settlement } from '@holdfast/store'
-import type { Added, Leased } from '../../../store/src/dead-letter-store.js'
+import type { DeadLetter } from '@holdfast/records'
 import { parseEntry } from '../../../store/src/files/entry-file.js'
 import { STORE_FOLDER } from '../disk/disk-store.js'
 import { FileNode, FolderNode } from '../disk/inodes.js'
 import type { SimulatedDisk } from '../disk/simulated-disk.js'
-import { Violation } from '../engine/violation.js'
-import type { HandlerRun } from './dead-letter-model.js'
-import { isContractCall, isContractId } from './queue-contract.js'
+import { OwnQueueModel, type QueueState } from './own-queue-model.js'
+import { isContractId } from './queue-contract.js'
 
 /** The path of the queue on the disk. */
 const QUEUE_PATH = [...STORE_FOLDER.split('/').filter((name) => name !== ''), 'dlq']
@@ -16,155 +12,33 @@ const QUEUE_PATH = [...STORE_FOLDER.split('/').filter((name) => name !== ''), 'd
 /** What the operating system has, or what is on the device. */
 type NameSource = 'names' | 'durableNames'
 
-/** What a store on a disk has promised about an entry. */
-interface PromisedEntry {
-  /** The payload, if the entry was acknowledged. */
-  payload: { readonly value: unknown } | undefined
-  isCompleted: boolean
-  /** The holder of the lease, and when it ends by the wall time that was sent. */
-  owner: string | undefined
-  leasedUntil: number
-}
+const SOURCES = { current: 'names', durable: 'durableNames' } as const satisfies Record<
+  QueueState,
+  NameSource
+>
 
-/**
- * The promises about the dead letters on one disk. The model knows what the store has acknowledged. Work that was not acknowledged
- * may be on the disk or not, because a process can die before the reply.
- */
-export class DiskQueueModel {
-  readonly entries = new Map<string, PromisedEntry>()
+/** The promises about the dead letters on one disk. */
+export class DiskQueueModel extends OwnQueueModel {
   private readonly disk: SimulatedDisk
-  private readonly runs = new Set<HandlerRun>()
-  private readonly succeededIds = new Set<string>()
   private readonly parsedEntries = new WeakMap<Buffer, ReturnType<typeof parseEntry>>()
-  acknowledgedCount = 0
-  completedCount = 0
-  leaseCount = 0
-  /** How many promises ended because the disk lied. */
-  excusedCount = 0
-  /** How often the store reported damage. */
-  warningCount = 0
 
   constructor(disk: SimulatedDisk) {
+    super()
     this.disk = disk
   }
 
-  /** A process calls a method of the queue. The result may never arrive, and after an error the change may be made or not. */
-  onCalled(method: string, args: readonly unknown[]): void {
-    if (method === 'settle' && !isContractCall(method, args)) this.releaseLease(args[0] as string)
-  }
-
-  /** A method of the queue has resolved in a process. */
-  onResolved(process: string, method: string, args: readonly unknown[], result: unknown): void {
-    if (isContractCall(method, args)) return
-    switch (method) {
-      case 'add':
-        for (const added of result as Added[]) if (added.result !== 'full') this.use(added.entry.dlqId)
-        return
-      case 'lease': {
-        const [id, owner, until, now] = args as [string, string, Date, Date]
-        if ((result as Leased).result === 'leased') this.onLeased(process, id, owner, until, now)
-        return
-      }
-      case 'leaseNext': {
-        const [, owner, until, now] = args as [unknown, string, Date, Date]
-        for (const { dlqId } of result as DeadLetter[]) this.onLeased(process, dlqId, owner, until, now)
-        return
-      }
-      case 'renew': {
-        const [id, owner, until] = args as [string, string, Date]
-        if (result === true) this.onRenewed(id, owner, until)
-        return
-      }
-      case 'settle': {
-        const [id, owner, settlement] = args as [string, string, Settlement]
-        if (result !== undefined) this.onSettled(id, owner, settlement)
-        else if (settlement.status === 'completed') this.onSettledBefore(id)
-        return
-      }
-      case 'complete':
-        if (result !== undefined) this.onCompleted((result as DeadLetter).dlqId)
-        return
-      case 'purge':
-        if (result !== 0)
-          throw new Violation('lost', `${result} entries were deleted, and nothing requested that`)
-    }
-  }
-
-  /** The store acknowledged a dead letter to its caller. */
-  onAcknowledged(id: string, payload: unknown): void {
-    this.acknowledgedCount++
-    this.use(id).payload = { value: deepCopy(payload) }
-    this.checkDurable(id)
-  }
-
-  onHandlerStarted(id: string, process: string): HandlerRun {
-    for (const other of this.runs)
-      if (other.id === id)
-        throw new Violation('lease', `${process} replays ${id} while it replays it already`)
-    const run = { id, process, owner: this.entries.get(id)?.owner }
-    this.runs.add(run)
-    return run
-  }
-
-  onHandlerEnded(run: HandlerRun, failed: boolean): void {
-    if (!failed) this.succeededIds.add(run.id)
-    this.runs.delete(run)
-  }
-
-  /** The process of the disk has died, and with it all of its handlers. */
-  onProcessEnded(): void {
-    this.runs.clear()
+  protected get isDurable(): boolean {
+    return !this.disk.isLying
   }
 
   /** The machine has lost its power. The promises about names that the disk lied about have ended. */
   onPowerLost(liedNames: ReadonlySet<string>): void {
-    for (const id of this.entries.keys())
-      if (liedNames.has(fileNameOf(id))) {
-        this.entries.delete(id)
-        this.excusedCount++
-      }
+    for (const id of this.entries.keys()) if (liedNames.has(fileNameOf(id))) this.endPromise(id)
   }
 
-  /** Compares the files on the disk with everything that was acknowledged. */
-  checkAll(): void {
-    const folders = this.folders('names')
-    for (const id of this.entries.keys()) this.check(id, 'names', folders)
-  }
-
-  /** Checks that every replay that was requested before a time has been made. */
-  checkServed(beforeWall: number): void {
-    for (const { dlqId, status, replayRequestedAt } of this.readAll())
-      if (status !== 'completed' && replayRequestedAt != null && replayRequestedAt.getTime() < beforeWall)
-        throw new Violation('hangs', `the replay of ${dlqId} was requested and never made`)
-  }
-
-  /** Checks that no entry from before a time is left, after the node has replayed all of them. */
-  checkAllCompleted(beforeWall: number): void {
-    for (const { dlqId, status, createdAt } of this.readAll())
-      if (status !== 'completed' && createdAt.getTime() < beforeWall)
-        throw new Violation('hangs', `its node was not able to replay ${dlqId}, which is ${status}`)
-  }
-
-  /** Checks what a power failure would leave now. */
-  private checkDurable(id: string): void {
-    if (!this.disk.isLying) this.check(id, 'durableNames', this.folders('durableNames'))
-  }
-
-  private check(id: string, source: NameSource, folders: readonly FolderNode[]): void {
-    const { payload, isCompleted } = this.entries.get(id) as PromisedEntry
-    if (payload === undefined && !isCompleted) return
-    const where = source === 'names' ? 'on the disk' : 'durable'
-    const entry = this.read(id, source, folders)
-    if (entry === undefined) throw new Violation('lost', `${id} was acknowledged, and is not ${where}`)
-    if (payload !== undefined && !isDeepStrictEqual(entry.originalPayload, payload.value))
-      throw new Violation('lost', `${id} was acknowledged with another payload than is ${where}`)
-    if (isCompleted && entry.status !== 'completed')
-      throw new Violation('completed', `${id} was completed, and its status ${where} is ${entry.status}`)
-  }
-
-  /** Reads an entry from its file, without the store. */
-  private read(id: string, source: NameSource, folders: readonly FolderNode[]): DeadLetter | undefined {
-    for (const folder of folders) {
+  protected read(id: string, state: QueueState): DeadLetter | undefined {
+    const source = SOURCES[state]
+    for (const folder of this.folders(source)) {
       const file = folder[source].get(fileNameOf(id))
       if (!(file instanceof FileNode)) continue
       const entry = this.parse(source === 'names' ? file.content : file.durable)
@@ -183,7 +57,7 @@ export class DiskQueueModel {
     return 'entry' in parsed ? parsed.entry : undefined
   }
 
-  private *readAll(): Generator<DeadLetter> {
+  protected *readAll(): Generator<DeadLetter> {
     for (const folder of this.folders('names'))
       for (const [name, file] of folder.names) {
         if (!name.endsWith('.json') || !(file instanceof FileNode)) continue
@@ -200,60 +74,6 @@ export class DiskQueueModel {
     return [...queue[source]].flatMap(([name, folder]) =>
       folder instanceof FolderNode && !name.startsWith('.') ? folder : [],
     )
-  }
-
-  private use(id: string): PromisedEntry {
-    const known = this.entries.get(id)
-    if (known !== undefined) return known
-    const entry = { payload: undefined, isCompleted: false, owner: undefined, leasedUntil: 0 }
-    this.entries.set(id, entry)
-    return entry
-  }
-
-  private onLeased(process: string, id: string, owner: string, until: Date, now: Date): void {
-    this.leaseCount++
-    const entry = this.use(id)
-    if (entry.isCompleted) throw new Violation('completed', `${process} leased ${id}, which is completed`)
-    if (entry.owner !== undefined && entry.leasedUntil > now.getTime())
-      throw new Violation('lease', `${process} leased ${id} while ${entry.owner} holds the lease`)
-    entry.owner = owner
-    entry.leasedUntil = until.getTime()
-  }
-
-  private onRenewed(id: string, owner: string, until: Date): void {
-    const entry = this.use(id)
-    if (entry.owner !== undefined && entry.owner !== owner)
-      throw new Violation('lease', `${owner} renewed the lease of ${id} without holding it`)
-    entry.owner = owner
-    entry.leasedUntil = until.getTime()
-  }
-
-  private onSettled(id: string, owner: string, { status }: Settlement): void {
-    if (this.use(id).isCompleted)
-      throw new Violation('completed', `${owner} settled ${id} as ${status} after it was completed`)
-    this.releaseLease(id)
-    if (status !== 'completed') return
-    if (!this.succeededIds.has(id))
-      throw new Violation('completed', `${id} is completed, and no handler succeeded`)
-    this.completedCount++
-    this.onCompleted(id)
-  }
-
-  /** A settlement that failed after its file was written has completed the entry. The store flushes it before it replies to the next one. */
-  private onSettledBefore(id: string): void {
-    const stored = this.read(id, 'names', this.folders('names'))
-    if (stored?.status === 'completed' && this.succeededIds.has(id)) this.onCompleted(id)
-  }
-
-  private onCompleted(id: string): void {
-    this.use(id).isCompleted = true
-    this.checkDurable(id)
-  }
-
-  private releaseLease(id: string): void {
-    const entry = this.use(id)
-    entry.owner = undefined
-    entry.leasedUntil = 0
   }
 }
 

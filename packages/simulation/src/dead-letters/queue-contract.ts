@@ -59,6 +59,8 @@ export class QueueContract {
   /** The ids of entries whose state is not known, because a call failed or its process died. */
   private readonly uncertain = new Set<string>()
   private isBusy = false
+  /** Whether the current call may have been carried out twice, so that its result is not certain. */
+  private isRepeated = false
   private idCount = 0
   private ownerCount = 0
   stepCount = 0
@@ -91,7 +93,12 @@ export class QueueContract {
     const hasLease = [...this.entries.values()].some(({ isReplaying }) => isReplaying)
     if (hasDiskLied) this.forgetAll()
     else if (this.isBusy || (hasLease && !this.keepsOwners)) this.doubtAll()
-    this.isBusy = false
+    this.isBusy = this.isRepeated = false
+  }
+
+  /** The store may have carried out the current call twice. */
+  onCallRepeated(): void {
+    this.isRepeated = this.isBusy
   }
 
   /** Makes one call, unless the last one has not ended. `wall` is the time; `isCurrent` is false if the process has died since. */
@@ -105,13 +112,14 @@ export class QueueContract {
     this.isBusy = true
     try {
       await this.call(queue, wall, (fn) => {
-        if (isCurrent()) check(fn)
+        if (isCurrent() && !this.isRepeated) check(fn)
       })
+      if (this.isRepeated && isCurrent()) this.doubtAll()
       this.stepCount++
     } catch {
       if (isCurrent()) this.doubtAll()
     } finally {
-      if (isCurrent()) this.isBusy = false
+      if (isCurrent()) this.isBusy = this.isRepeated = false
     }
   }
 

@@ -63,6 +63,9 @@ const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
   OperationCompiler: 52,
   // The results of the last 30 s, of which four open the breaker.
   OutcomeWindow: 64,
+  // The columns of the tables.
+  JournalBuffer: 10,
+  SessionBuffer: 6,
   // Listeners of the five connections to the store.
   Client: 64,
   Redis: 40,

@@ -13,6 +13,7 @@ import {
   type Scenario,
   type Server,
 } from './scenario.js'
+import { planSqliteFaults, planSqliteNodes } from './sqlite-faults.js'
 
 /** More than every seed must execute: calls are not made while all nodes are down, and some faults have no effect. */
 const MIN_CALLS = 2080
@@ -48,11 +49,14 @@ export function generateScenario(seed: number): Scenario {
   calls.push(...planMemberChanges(choices, calls))
   const poolShare = choices.pick(POOL_SHARES)
   const persists = choices.chance(0.5)
+  const sqliteNodes = planSqliteNodes(choices, nodes, diskNodes)
+  for (const node of sqliteNodes) faults.push(...planSqliteFaults(choices, node))
   const byTime = (a: { at: number }, b: { at: number }) => a.at - b.at
   return {
     seed,
     nodes,
-    diskNodes,
+    diskNodes: diskNodes.filter((node) => !sqliteNodes.includes(node)),
+    sqliteNodes,
     poolShare,
     persists,
     calls: calls.toSorted(byTime),

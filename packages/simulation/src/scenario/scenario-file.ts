@@ -1,5 +1,7 @@
+import { SQLITE_FAULTS } from '../sqlite/simulated-database.js'
 import {
   ALL_OPERATIONS,
+  CRASH_TARGETS,
   type Fault,
   MEMBER_CHANGES,
   MEMBERS,
@@ -79,6 +81,14 @@ const FAULT_FIELDS: Readonly<Record<Fault['kind'], Readonly<Record<string, Check
   power_failure: { node: index, downMs: duration },
   lying_disk: { node: index, ms: duration, downMs: duration },
   disk_fault: { node: index, fault: oneOf('error', 'flaky', 'full'), ms: duration },
+  sqlite_fault: { node: index, fault: oneOf(...SQLITE_FAULTS), ms: duration },
+  commit_crash: {
+    node: index,
+    commit: index,
+    isBefore: boolean,
+    target: oneOf(...CRASH_TARGETS),
+    downMs: duration,
+  },
   partition: { node: index, server, ms: duration },
   reset: { node: index, server },
   slow: { node: index, server, ms: duration, delay: duration },
@@ -126,6 +136,7 @@ const scenario = object({
     (value) => Number.isSafeInteger(value) && Number(value) >= 1,
   ),
   diskNodes: list(index),
+  sqliteNodes: list(index),
   poolShare: oneOf(...POOL_SHARES),
   persists: boolean,
   calls: list(
@@ -153,9 +164,10 @@ export function parseScenario(text: string): Scenario {
     throw new ScenarioFileError('', `JSON (${(error as Error).message})`, text)
   }
   scenario('', value)
-  const { nodes, diskNodes } = value as Scenario
-  for (const [at, node] of diskNodes.entries())
-    if (node >= nodes) throw new ScenarioFileError(`diskNodes.${at}`, `a node below ${nodes}`, node)
+  const { nodes, diskNodes, sqliteNodes } = value as Scenario
+  for (const [name, list] of Object.entries({ diskNodes, sqliteNodes }))
+    for (const [at, node] of list.entries())
+      if (node >= nodes) throw new ScenarioFileError(`${name}.${at}`, `a node below ${nodes}`, node)
   return value as Scenario
 }
 

@@ -1,4 +1,5 @@
 import type { DiskFault } from '../disk/simulated-disk.js'
+import type { SqliteFault } from '../sqlite/simulated-database.js'
 import type { PostgresFault, RedisFault, RedisLoss } from '../substitutes/index.js'
 
 /**
@@ -75,6 +76,10 @@ export interface PlannedCall {
 /** The servers that nodes talk to. */
 export type Server = 'store' | 'redis'
 
+/** What a crash at a commit ends. The machine loses everything that was not flushed. */
+export const CRASH_TARGETS = ['thread', 'process', 'machine'] as const
+export type CrashTarget = (typeof CRASH_TARGETS)[number]
+
 /** A failure, as plain data, so that a failing scenario can be reduced and printed. */
 export type Fault = { readonly at: number } & (
   | { readonly kind: 'crash'; readonly node: number; readonly downMs: number }
@@ -92,6 +97,17 @@ export type Fault = { readonly at: number } & (
   /** The disk acknowledges flushes without making them, and loses its power after `ms`. */
   | { readonly kind: 'lying_disk'; readonly node: number; readonly ms: number; readonly downMs: number }
   | { readonly kind: 'disk_fault'; readonly node: number; readonly fault: DiskFault; readonly ms: number }
+  /** Statements of the SQLite store of a node fail. */
+  | { readonly kind: 'sqlite_fault'; readonly node: number; readonly fault: SqliteFault; readonly ms: number }
+  /** A thread, a process or a machine ends at a commit to the SQLite file: the first one after `at` has number 1. */
+  | {
+      readonly kind: 'commit_crash'
+      readonly node: number
+      readonly commit: number
+      readonly isBefore: boolean
+      readonly target: CrashTarget
+      readonly downMs: number
+    }
   | { readonly kind: 'partition'; readonly node: number; readonly server: Server; readonly ms: number }
   | { readonly kind: 'reset'; readonly node: number; readonly server: Server }
   | {
@@ -129,6 +145,8 @@ export interface Scenario {
   readonly nodes: number
   /** The nodes that have a store of their own on a simulated disk. */
   readonly diskNodes: readonly number[]
+  /** The nodes that have a SQLite file of their own. */
+  readonly sqliteNodes: readonly number[]
   /** How the nodes share the breakers of the pool's members. */
   readonly poolShare: (typeof POOL_SHARES)[number]
   /** Whether the breakers are restored after a restart (`persist_state`). */
