@@ -10,6 +10,7 @@ import { Choices } from './engine/seeded-random.js'
 import { Violation } from './engine/violation.js'
 import { START_WALL_MS } from './engine/virtual-clock.js'
 import { BreakerModel } from './invariants/breaker-model.js'
+import { checkConnections } from './invariants/connection-model.js'
 import { HousekeepingModel } from './invariants/housekeeping-model.js'
 import { MemberChangeModel } from './invariants/member-change-model.js'
 import { MemoryModel } from './invariants/memory-model.js'
@@ -109,7 +110,7 @@ export async function simulate(
   })
   const breakers = new BreakerModel(check, addTrace, () => scheduler.now)
   const openings = new OpeningModel(check, () => scheduler.now, scenario.persists)
-  const records = new RecordModel((process) => cluster.couldRenew(process))
+  const records = new RecordModel()
   const housekeeping = new HousekeepingModel(() => scheduler.now)
   const permits = new PermitModel()
   const pools = new PoolModel(check, scenario)
@@ -173,10 +174,31 @@ export async function simulate(
       },
       onStoreExecuted: (process, method, args, result) => {
         addTrace('store', `${process} ${method}`)
-        check(() => records.onExecuted(process, method, args, result))
         housekeeping.onExecuted(process, method)
+        if (method === 'metrics.expire') check(() => records.onExpired(process, 'metrics', Number(result)))
         if (method.startsWith(QUEUE_PREFIX))
           check(() => deadLetters.onExecuted(process, method.slice(QUEUE_PREFIX.length), args, result))
+      },
+      onAppend: (process, journal, added) => {
+        let observer: ReturnType<RecordModel['onAppend']>
+        check(() => {
+          observer = records.onAppend(process, journal, added)
+        })
+        return (
+          observer && {
+            onAcknowledged: () => check(() => observer?.onAcknowledged()),
+            onFailed: () => observer?.onFailed(),
+          }
+        )
+      },
+      onInserted: (process, journal, bodies, isLate) => {
+        addTrace('store', `${process} ${journal}.insert ${bodies.length}`)
+        check(() => records.onInserted(process, journal, bodies, isLate))
+      },
+      onLost: (journal, bodies) => records.onLost(journal, bodies),
+      onExpired: (process, journal, count) => {
+        housekeeping.onExecuted(process, `${journal}.expire`)
+        check(() => records.onExpired(process, journal, count))
       },
       onSqliteResolved: (process, method, args, result) => {
         addTrace('sqlite', `${process.name} ${method}`)
@@ -252,6 +274,7 @@ export async function simulate(
     scheduler.schedule(at, () =>
       check(() => {
         memory.checkState(cluster.nodes, false)
+        checkConnections(cluster.nodes)
         workload.records.checkCounters(cluster.nodes, false)
         pools.checkCounters()
         if (at < CONVERGED_MS) return
@@ -318,6 +341,7 @@ export async function simulate(
     const isOnServer = (process: Process) => !cluster.disks.has(nodeOf(process.name))
     records.checkWritten(cluster.nodes, isOnServer)
     housekeeping.check(cluster.nodes, isOnServer)
+    checkConnections(cluster.nodes)
     memory.checkState(cluster.nodes, true)
   } catch (error) {
     if (error instanceof Violation) report(error)

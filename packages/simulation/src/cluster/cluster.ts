@@ -10,6 +10,7 @@ import { MicrotaskCrashes } from '../engine/microtask-crashes.js'
 import type { Scheduler } from '../engine/scheduler.js'
 import type { Choices } from '../engine/seeded-random.js'
 import { START_WALL_MS } from '../engine/virtual-clock.js'
+import type { AppendObserver } from '../invariants/record-model.js'
 import { Network, type SimulatedLink } from '../network/network.js'
 import type { Server } from '../scenario/scenario.js'
 import { NodeDatabase } from '../sqlite/node-database.js'
@@ -20,6 +21,7 @@ import {
   createSimulatedPostgresStore,
   createSimulatedRedis,
   createSimulatedRedisDriver,
+  type PostgresObserver,
   type SimulatedPostgres,
   type SimulatedRedis,
 } from '../substitutes/index.js'
@@ -74,6 +76,13 @@ export interface ClusterObserver {
   onThreadEnded(node: string): void
   /** Runs a check of a promise. */
   check(fn: () => void): void
+  /** A process appends records to a journal on the server. */
+  onAppend(process: string, journal: string, records: readonly object[]): AppendObserver | undefined
+  /** The server has committed records of a process as JSON, or has lost them in a crash. */
+  onInserted(process: string, journal: string, bodies: readonly string[], isLate: boolean): void
+  onLost(journal: string, bodies: readonly string[]): void
+  /** A process looks for old records of a journal on the server, or has deleted some. */
+  onExpired(process: string, journal: string, count: number): void
   /** A process used its store on a disk. `check` throws if a promise was not kept. */
   onDiskUsed(process: string, method: string, check: () => void): void
   /** The store on a disk reports damage. */
@@ -312,13 +321,48 @@ export class Cluster {
 
   private remoteStore(node: string, process: Process): Store {
     const { clock, random, name } = process
-    return createSimulatedPostgresStore({
-      host: { postgres: this.observed(name), now: () => this.now() },
+    const store = createSimulatedPostgresStore({
+      host: {
+        postgres: this.observed(name),
+        now: () => this.now(),
+        observer: this.journalObserver(name),
+      },
       node: name,
       clock,
       random,
       connect: () => this.link(node, 'store', process),
+      runLater: (fn) => clock.setTimer(fn, 0),
     })
+    this.observeAppends(process, store)
+    return store
+  }
+
+  /** Reports the records that a process appends. */
+  private observeAppends(process: Process, store: Store): void {
+    for (const name of ['sessions', 'events'] as const) {
+      const journal = store[name] as { append(records: readonly object[]): Promise<void> }
+      const append = journal.append.bind(journal)
+      journal.append = async (records) => {
+        const observer = process.isAlive ? this.observer.onAppend(process.name, name, records) : undefined
+        try {
+          await append(records)
+        } catch (error) {
+          observer?.onFailed()
+          throw error
+        }
+        if (process.isAlive) observer?.onAcknowledged()
+      }
+    }
+  }
+
+  private journalObserver(process: string): PostgresObserver {
+    const { observer } = this
+    return {
+      onInserted: ({ table, bodies }, isLate) => observer.onInserted(process, table, bodies, isLate),
+      onLost: ({ table, bodies }) => observer.onLost(table, bodies),
+      onExpired: (table, count) => observer.onExpired(process, table, count),
+      onRejected: () => void this.rejections.store++,
+    }
   }
 
   private diskStore(node: string, { disk, model }: NodeDisk, process: Process): Store {
@@ -354,8 +398,7 @@ export class Cluster {
           throw error
         }
         if (!this.executedIds.has(command.id)) {
-          if (command.method.startsWith(QUEUE_PREFIX) || command.method.endsWith('.append'))
-            this.executedIds.add(command.id)
+          if (command.method.startsWith(QUEUE_PREFIX)) this.executedIds.add(command.id)
           this.observer.onStoreExecuted(process, command.method, command.args, result)
         }
         return result

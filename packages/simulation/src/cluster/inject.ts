@@ -99,6 +99,10 @@ export class FaultInjector {
         return this.during(fault.ms, [this.node(fault.node)], fault.server, (node, isOn) =>
           network.setLosses(node, fault.server, isOn ? fault.losses : 0),
         )
+      case 'lost_reply':
+        return this.during(fault.ms, [this.node(fault.node)], fault.server, (node, isOn) =>
+          network.setLostReplies(node, fault.server, isOn ? fault.losses : 0),
+        )
       case 'server_down':
         return this.during(fault.ms, cluster.nodes, fault.server, (node, isOn) => {
           network.refuse(node, fault.server, isOn)
@@ -169,7 +173,8 @@ export class FaultInjector {
       case 'reset':
       case 'slow':
       case 'duplicate':
-      case 'loss': {
+      case 'loss':
+      case 'lost_reply': {
         const { name } = this.node(fault.node)
         const ms = fault.kind === 'reset' ? 0 : fault.ms
         return effects.addIfGrown(fault, ms, () => cluster.network.affectedCount(name, fault.server))

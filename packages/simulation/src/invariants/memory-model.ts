@@ -51,6 +51,8 @@ const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
   // With those of the models.
   Listeners: 20,
   PostgresDatabase: 6,
+  // The known partitions of the five journals, with those of the days around midnight.
+  Partitions: 16,
   Pool: 16,
   // Arrays of slots, which grow in steps.
   MemberBreakers: 48,
@@ -76,7 +78,7 @@ const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
 }
 
 /** The largest number of objects of a process without work, and how many an active call and a call with waiting records add. */
-const REST_OBJECTS = 1300
+const REST_OBJECTS = 1700
 const OBJECTS_PER_ACTIVE_CALL = 100
 const OBJECTS_PER_CALL = 100
 
@@ -89,9 +91,18 @@ const limitOf = (name: string, isAtRest: boolean): number => {
   return isAtRest ? rest : Math.max(rest, OTHER_ELEMENTS)
 }
 
-/** The store in files has an index of all entries, whose size depends on what is stored and not on the work of the process. */
-const partsOfIndexedStore = ({ store }: Holdfast): ReadonlySet<unknown> =>
-  new Set(store.kind === 'files' ? [store, ...Object.values(store)] : [])
+/**
+ * The parts of a store that are not counted. The store in files has an index of all entries, whose size depends on what is stored and
+ * not on the work of the process. The descriptions of the journals in PostgreSQL are constants of the package.
+ */
+function partsNotCounted({ store }: Holdfast): ReadonlySet<unknown> {
+  const parts: unknown[] = Object.values(store)
+  return new Set(
+    store.kind === 'files'
+      ? [store, ...parts]
+      : parts.map((part) => (part as { table?: unknown } | undefined)?.table),
+  )
+}
 
 /**
  * The promise that memory is bounded. The limits follow from the work of a process: configuration and metrics have a fixed size,
@@ -131,10 +142,13 @@ export class MemoryModel {
 
   private checkProcess(process: Process, runtime: Holdfast, isAtRest: boolean): void {
     const { startedCount, activeCount } = this.workOf(process)
-    const storeParts = partsOfIndexedStore(runtime)
+    const storeParts = partsNotCounted(runtime)
     const { objects, elements } = measureState(
       runtime,
-      (value) => value instanceof VirtualClock || value instanceof SimulatedLink || storeParts.has(value),
+      (value) =>
+        value instanceof VirtualClock ||
+        value instanceof SimulatedLink ||
+        (value !== undefined && storeParts.has(value)),
     )
     if (objects > this.largest.objects) this.largest.objects = objects
     const waitingCount = isAtRest ? 0 : startedCount

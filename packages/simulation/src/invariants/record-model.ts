@@ -2,15 +2,14 @@ import type { Holdfast } from '@holdfast/runtime'
 import type { Process, SimulatedNode } from '../cluster/simulated-node.js'
 import { Violation } from '../engine/violation.js'
 
-/** The journals, and the field that identifies a record; empty if there is none. No record is as old as the retention of its journal. */
-const JOURNAL_IDS: Readonly<Record<string, string>> = {
-  sessions: 'sessionId',
-  events: 'eventId',
-  errors: '',
-  audit: '',
-  breakerEvents: '',
-  metrics: '',
+/** The journals whose records have an id: the field of a record, and the same in its JSON. */
+const ID_FIELDS: Readonly<Record<string, { readonly field: string; readonly pattern: RegExp }>> = {
+  sessions: { field: 'sessionId', pattern: /"session_id":"([^"]*)"/ },
+  events: { field: 'eventId', pattern: /"event_id":"([^"]*)"/ },
 }
+
+/** The parts of a store that delete old records. */
+const EXPIRING = new Set(['sessions', 'events', 'errors', 'audit', 'breakerEvents', 'metrics'])
 
 interface ProcessEvents {
   /** The events that listeners have received and the store has not. */
@@ -20,17 +19,36 @@ interface ProcessEvents {
   hasReportedDrops: boolean
 }
 
-/** The promise that events reach the store: each event of a process is written, unless the process reports that it dropped some. */
-export class RecordModel {
-  private readonly wasStoreAvailable: (process: string) => boolean
-  private readonly events = new Map<string, ProcessEvents>()
-  /** The ids of all records that the server has inserted, by journal. */
-  private readonly inserted = new Map<string, Set<string>>()
+/** A record of a journal on the server. */
+interface StoredRecord {
+  /** How often the server has it. */
+  count: number
+  /** Whether a client knows that the server has it. */
+  isAcknowledged: boolean
+  /**
+   * Whether the server may have it twice: an append failed for the client, which sends it again, or the server has executed a
+   * request of a client that had given up the connection.
+   */
+  canRepeat: boolean
+  /** Whether a crash of the server has lost it. */
+  isLost: boolean
+}
 
-  /** @param wasStoreAvailable - whether a process has reached its store for minutes */
-  constructor(wasStoreAvailable: (process: string) => boolean) {
-    this.wasStoreAvailable = wasStoreAvailable
-  }
+/** What a client learns about an append. */
+export interface AppendObserver {
+  onAcknowledged(): void
+  onFailed(): void
+}
+
+/**
+ * The promises about records: each event of a process is written, unless the process reports that it dropped some. A record that was
+ * acknowledged is on the server, and is not sent again. After a lost reply the store looks whether the records were committed, so the
+ * server has a record twice only in the cases of {@link StoredRecord.canRepeat}.
+ */
+export class RecordModel {
+  private readonly events = new Map<string, ProcessEvents>()
+  /** The records that were sent or inserted, by journal and id. */
+  private readonly records = new Map<string, Map<string, StoredRecord>>()
 
   onStarted(process: Process, runtime: Holdfast): void {
     const events: ProcessEvents = {
@@ -51,26 +69,75 @@ export class RecordModel {
     this.events.delete(process.name)
   }
 
-  /** The server has executed a method of a journal. A command that was repeated after a lost reply is not reported. */
+  /** A process appends records to a journal in the store. */
+  onAppend(process: string, journal: string, records: readonly object[]): AppendObserver | undefined {
+    const field = ID_FIELDS[journal]?.field
+    if (field === undefined) return undefined
+    const ids = records.map((record) => String((record as Record<string, unknown>)[field]))
+    for (const id of ids)
+      if (this.recordOf(journal, id).isAcknowledged)
+        throw new Violation(
+          'records',
+          `${process} writes ${id} of ${journal}, which the store has acknowledged`,
+        )
+    return {
+      onAcknowledged: () => {
+        for (const id of ids) {
+          const record = this.recordOf(journal, id)
+          record.isAcknowledged = true
+          if (record.count === 0 && !record.isLost)
+            throw new Violation(
+              'records',
+              `the store has acknowledged ${id} of ${journal} to ${process}, and the server does not have it`,
+            )
+        }
+      },
+      onFailed: () => {
+        for (const id of ids) this.recordOf(journal, id).canRepeat = true
+      },
+    }
+  }
+
+  /** A method of a store that is not on the server has resolved. */
   onExecuted(process: string, method: string, args: readonly unknown[], result: unknown): void {
     const [journal = '', name] = method.split('.')
-    if (name === 'expire' && JOURNAL_IDS[journal] !== undefined && Number(result) > 0)
-      throw new Violation('records', `${process} deleted ${result} ${journal}, and all of them are new`)
-    const idField = JOURNAL_IDS[journal]
-    if (name !== 'append' || idField === undefined) return
-    const ids = this.inserted.get(journal) ?? new Set()
-    this.inserted.set(journal, ids)
-    const events = this.events.get(process)
-    for (const record of args[0] as readonly Record<string, unknown>[]) {
-      const id = record[idField]
-      if (typeof id !== 'string') continue
-      // A batch whose insert failed is sent again, and the server can have executed it.
-      if (ids.has(id) && this.wasStoreAvailable(process))
-        throw new Violation('records', `${process} stored ${id} of ${journal} twice`)
-      ids.add(id)
-      if (journal === 'events') events?.waitingIds.delete(id)
-      if (journal === 'sessions') events?.waitingSessions.delete(id)
+    if (name === 'expire' && EXPIRING.has(journal)) this.onExpired(process, journal, Number(result))
+    const field = ID_FIELDS[journal]?.field
+    if (name !== 'append' || field === undefined) return
+    for (const stored of args[0] as readonly Record<string, unknown>[]) {
+      const id = String(stored[field])
+      const record = this.recordOf(journal, id)
+      if (record.isAcknowledged) throw new Violation('records', `${process} stored ${id} of ${journal} twice`)
+      record.isAcknowledged = true
+      this.onStored(process, journal, id)
     }
+  }
+
+  /** The server has committed records. `isLate` if the client had given up the connection. */
+  onInserted(process: string, journal: string, bodies: readonly string[], isLate: boolean): void {
+    for (const id of idsOf(journal, bodies)) {
+      const record = this.recordOf(journal, id)
+      record.canRepeat ||= isLate
+      record.isLost = false
+      if (++record.count > 1 && !record.canRepeat)
+        throw new Violation('records', `${process} stored ${id} of ${journal} twice`)
+      this.onStored(process, journal, id)
+    }
+  }
+
+  /** A crash of the server has lost records whose commit was not flushed. */
+  onLost(journal: string, bodies: readonly string[]): void {
+    for (const id of idsOf(journal, bodies)) {
+      const record = this.recordOf(journal, id)
+      record.count--
+      record.isLost = true
+    }
+  }
+
+  /** A process has deleted records. No record of a simulation is as old as the retention of its journal. */
+  onExpired(process: string, journal: string, count: number): void {
+    if (count > 0)
+      throw new Violation('records', `${process} deleted ${count} ${journal}, and all of them are new`)
   }
 
   /** Checks the processes that write to the server, some time after their last event. */
@@ -91,4 +158,25 @@ export class RecordModel {
         )
     }
   }
+
+  private onStored(process: string, journal: string, id: string): void {
+    const events = this.events.get(process)
+    if (journal === 'events') events?.waitingIds.delete(id)
+    if (journal === 'sessions') events?.waitingSessions.delete(id)
+  }
+
+  private recordOf(journal: string, id: string): StoredRecord {
+    const records = this.records.get(journal) ?? new Map<string, StoredRecord>()
+    this.records.set(journal, records)
+    const known = records.get(id)
+    if (known !== undefined) return known
+    const record = { count: 0, isAcknowledged: false, canRepeat: false, isLost: false }
+    records.set(id, record)
+    return record
+  }
+}
+
+const idsOf = (journal: string, bodies: readonly string[]): string[] => {
+  const pattern = ID_FIELDS[journal]?.pattern
+  return pattern === undefined ? [] : bodies.map((body) => pattern.exec(body)?.[1] ?? body)
 }

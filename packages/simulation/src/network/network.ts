@@ -39,6 +39,8 @@ class Route {
   duplicates = 0
   /** The probability that a packet is lost and sent again. Later packets of the same connection wait for it. */
   losses = 0
+  /** The probability that a connection breaks after the server has executed a request, and before the reply. */
+  lostReplies = 0
   /** How many packets and connections its failures have changed. */
   affectedCount = 0
   /** When the server last ended. It executes no request that was sent before. */
@@ -187,6 +189,7 @@ export class SimulatedLink implements Link {
     const run = () => {
       try {
         const result = execute()
+        if (this.losesReply(connection)) return
         reply(() => resolve(result))
       } catch (error) {
         reply(() => reject(error as Error))
@@ -195,6 +198,16 @@ export class SimulatedLink implements Link {
     const copies = this.countCopies()
     const packet = { connection, sentAt: scheduler.now, deliver: run }
     for (let copy = 0; copy < copies; copy++) this.toServer.send(packet)
+  }
+
+  /** Breaks the connection in place of a reply, if the route loses it. */
+  private losesReply(connection: number): boolean {
+    const { scheduler, choices } = this.network
+    if (this.route.lostReplies === 0 || !choices.chance(this.route.lostReplies)) return false
+    scheduler.schedule(choices.delay(this.route.meanDelay), () => {
+      if (this.connection === connection) this.reset(false)
+    })
+    return true
   }
 
   push(deliver: () => void): void {
@@ -319,6 +332,11 @@ export class Network {
   /** Changes the probability that a packet is lost and sent again. */
   setLosses(node: string, server: string, probability: number): void {
     this.route(node, server).losses = probability
+  }
+
+  /** Changes the probability that a connection breaks between the execution of a request and its reply. */
+  setLostReplies(node: string, server: string, probability: number): void {
+    this.route(node, server).lostReplies = probability
   }
 
   /** How many packets and connections between the node and the server were delayed, repeated, refused or broken by failures. */

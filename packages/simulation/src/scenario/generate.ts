@@ -22,6 +22,8 @@ const MIN_FAULTS = 66
 const MIN_AWAIT_CRASHES = 6
 /** How many faults a scenario has in addition: faults of disks if it has disks. */
 const MIN_DISK_FAULTS = 8
+/** How many periods a scenario has in addition in which connections to PostgreSQL break before the reply to a request. */
+const MIN_LOST_REPLIES = 4
 
 /** The share of calls that use the pool, and how many live changes of members a scenario has in addition. */
 const POOL_SHARE = 0.16
@@ -44,6 +46,8 @@ export function generateScenario(seed: number): Scenario {
     faults.push(
       diskNodes.length > 0 ? planDiskFault(choices, choices.pick(diskNodes)) : planFault(choices, nodes),
     )
+  for (let count = MIN_LOST_REPLIES + choices.below(4); count > 0; count--)
+    faults.push(planLostReplies(choices, nodes))
   for (let count = MIN_AWAIT_CRASHES + choices.below(4); count > 0; count--)
     faults.push(planAwaitCrash(choices, calls))
   calls.push(...planMemberChanges(choices, calls))
@@ -82,6 +86,16 @@ function planAwaitCrash(choices: Choices, calls: readonly PlannedCall[]): Fault 
     downMs: choices.delay(20_000),
   }
 }
+
+/** The store is available and its replies are lost: it must find out which of its transactions were committed. */
+const planLostReplies = (choices: Choices, nodes: number): Fault => ({
+  at: choices.between(5000, FAULTS_END_MS),
+  kind: 'lost_reply',
+  node: choices.below(nodes),
+  server: 'store',
+  ms: choices.pick([4000, 20_000, 120_000]) * choices.random(),
+  losses: choices.pick([0.1, 0.3, 0.6]),
+})
 
 function planDiskFault(choices: Choices, node: number): Fault {
   const at = choices.between(5000, FAULTS_END_MS)

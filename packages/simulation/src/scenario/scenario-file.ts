@@ -94,6 +94,7 @@ const FAULT_FIELDS: Readonly<Record<Fault['kind'], Readonly<Record<string, Check
   slow: { node: index, server, ms: duration, delay: duration },
   duplicate: { node: index, server, ms: duration },
   loss: { node: index, server, ms: duration, losses: share },
+  lost_reply: { node: index, server, ms: duration, losses: share },
   server_down: { server, ms: duration },
   server_crash: { server, loss: oneOf('nothing', 'last-second', 'everything') },
   store_fault: { fault: oneOf('read-only', 'disk-full', 'shutting-down', 'slow'), ms: duration },

@@ -126,6 +126,14 @@ export type Fault = { readonly at: number } & (
       /** The probability that a packet is lost. */
       readonly losses: number
     }
+  | {
+      readonly kind: 'lost_reply'
+      readonly node: number
+      readonly server: Server
+      readonly ms: number
+      /** The probability that the connection breaks after a request was executed, and before its reply. */
+      readonly losses: number
+    }
   | { readonly kind: 'server_down'; readonly server: Server; readonly ms: number }
   | { readonly kind: 'server_crash'; readonly server: Server; readonly loss: RedisLoss }
   | { readonly kind: 'store_fault'; readonly fault: PostgresFault; readonly ms: number }

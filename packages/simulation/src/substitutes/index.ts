@@ -5,6 +5,7 @@ export {
   type PostgresFault,
   type SimulatedPostgres,
 } from './postgres/server.js'
+export type { PostgresObserver } from './postgres/session.js'
 export { createSimulatedPostgresStore, type SimulatedStoreOptions } from './postgres/store.js'
 export {
   createRedisHost,

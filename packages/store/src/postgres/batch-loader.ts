@@ -14,6 +14,8 @@ interface BatchLoaderOptions<Item> {
   maxConcurrent: number
   /** The size of an item in characters. */
   sizeOf?: (item: Item) => number
+  /** Runs a function after the current turn of the event loop. @defaultValue setImmediate */
+  runLater?: (fn: () => void) => void
 }
 
 /** The largest size of a batch with more than one call. */
@@ -54,7 +56,8 @@ export class BatchLoader<Item, Result> {
   private schedule(): void {
     if (this.isScheduled || this.running.size >= this.options.maxConcurrent) return
     this.isScheduled = true
-    setImmediate(() => {
+    const { runLater = setImmediate } = this.options
+    runLater(() => {
       this.isScheduled = false
       this.startBatch()
     })

@@ -21,6 +21,8 @@ export interface DatabaseOptions {
   warn?: ((line: string) => void) | undefined
   /** @defaultValue the package `pg` */
   driver?: PostgresDriver | undefined
+  /** Runs a function after the current turn of the event loop. @defaultValue setImmediate */
+  runLater?: ((fn: () => void) => void) | undefined
 }
 
 /** Options of a transaction. */
@@ -50,6 +52,8 @@ export class PostgresDatabase {
   private readonly options: DatabaseOptions
   /** The qualified name of a table. */
   readonly table = (name: string): string => `"${this.address.schema}"."${name}"`
+  /** Runs a function after the current turn of the event loop. */
+  readonly runLater: (fn: () => void) => void
   private readonly guard: Guard
   private driver: PostgresDriver | undefined
   private pool: ClientPool | undefined
@@ -67,6 +71,7 @@ export class PostgresDatabase {
     this.address = address
     this.options = options
     const { clock = systemClock, random = systemRandom, connections } = options
+    this.runLater = options.runLater ?? ((fn) => void setImmediate(fn))
     const probeLease = options.connectTimeout + options.statementTimeout + 2 * CLIENT_GRACE_MS
     this.guard = createDatabaseGuard({ clock, random, connections, probeLease })
   }

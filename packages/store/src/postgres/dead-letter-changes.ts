@@ -54,6 +54,7 @@ export class DeadLetterChanges {
     this.loader = new BatchLoader((changes) => this.runBatch(changes), {
       maxItems: MAX_BATCH_CHANGES,
       maxConcurrent: 2,
+      runLater: database.runLater,
     })
   }
 

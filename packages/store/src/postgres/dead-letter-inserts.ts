@@ -62,6 +62,7 @@ export class DeadLetterInserts {
     this.loader = new BatchLoader((waiting) => this.insertOrSplit(waiting), {
       maxItems: MAX_BATCH_ENTRIES,
       maxConcurrent: 2,
+      runLater: database.runLater,
       sizeOf: ({ row }) => (row[PAYLOAD_INDEX] as string).length,
     })
   }

@@ -55,6 +55,7 @@ export class PostgresJournal<S extends z.ZodType, F extends TimeRangeFilter>
     this.loader = new BatchLoader((lines) => this.insert(lines), {
       maxItems: RECORDS_PER_INSERT,
       maxConcurrent: 1,
+      runLater: database.runLater,
       sizeOf: ({ body }) => body.length,
     })
   }

@@ -1,11 +1,14 @@
 import type { Clock } from 'holdfast'
 import type { ClientPool, PooledClient, PostgresDriver } from '../../../../store/src/postgres/driver.js'
 import type { Link } from '../../network/link.js'
-import type { PostgresCommand, SimulatedPostgres } from './server.js'
+import type { SimulatedPostgres } from './server.js'
+import { type PostgresObserver, PostgresSession } from './session.js'
 
 /** A simulated PostgreSQL with its clock. */
 export interface SimulatedPostgresHost {
   readonly postgres: SimulatedPostgres
+  /** What the server does for the clients of this host. */
+  readonly observer?: PostgresObserver
   /** The time of the server, in milliseconds since 1970. */
   now(): number
 }
@@ -16,10 +19,6 @@ export interface SimulatedDriverOptions {
   /** Creates a connection to the server that is not established yet. */
   connect(): Link
 }
-
-/** The statement that executes a command, and the one that returns the result of a command that was committed. */
-export const EXECUTE = 'EXECUTE COMMAND'
-export const SELECT_RESULT = 'SELECT RESULT'
 
 type ClientOptions = ConstructorParameters<PostgresDriver['Client']>[0]
 type PoolOptions = ConstructorParameters<PostgresDriver['Pool']>[0]
@@ -33,8 +32,6 @@ interface PendingQuery {
   resolve(result: Result): void
   reject(error: Error): void
 }
-
-const resultOf = (rows: object[]) => ({ rows, rowCount: rows.length }) as Exclude<Result, unknown[]>
 
 /** Listeners by the name of the event. */
 class Emitter {
@@ -57,6 +54,7 @@ class Client extends Emitter {
   private readonly driver: SimulatedDriverOptions
   private readonly options: ClientOptions
   private readonly link: Link
+  private readonly session: PostgresSession
   private pending: PendingQuery[] = []
   private readonly sent = new Set<PendingQuery>()
   private isEnded = false
@@ -69,6 +67,7 @@ class Client extends Emitter {
     this.driver = driver
     this.options = options
     this.link = driver.connect()
+    this.session = new PostgresSession(driver.host.postgres, driver.host.observer ?? {})
     this.link.onReset(() => this.onEnded())
   }
 
@@ -98,8 +97,10 @@ class Client extends Emitter {
     this.pending = []
     if (this.isEnded) return this.rejectAll(queries)
     for (const query of queries) this.sent.add(query)
+    let executed: ReturnType<Client['execute']>[] | undefined
     this.link
-      .request(() => queries.map(({ text, values }) => this.execute(text, values)))
+      // A transaction is a sequence of statements, each of which the server receives once, also if the network repeats messages.
+      .request(() => (executed ??= queries.map(({ text, values }) => this.execute(text, values))))
       .then(
         (results) => {
           for (const [i, query] of queries.entries()) {
@@ -120,18 +121,10 @@ class Client extends Emitter {
 
   /** Executes a statement on the server. */
   private execute(text: string, values: readonly unknown[]): { result?: Result; error?: Error } {
-    const { postgres, now } = this.driver.host
     try {
-      if (text === EXECUTE) {
-        const value = postgres.execute(values[0] as PostgresCommand, now())
-        return { result: resultOf([{ value }]) }
-      }
-      if (text === SELECT_RESULT) {
-        const found = postgres.resultOf(values[0] as string)
-        return { result: resultOf(found === undefined ? [] : [found]) }
-      }
+      const result = this.session.execute(text, values, this.driver.host.now(), !this.link.isOpen)
       if (text.startsWith('LISTEN')) this.listen()
-      return { result: resultOf([]) }
+      return { result }
     } catch (error) {
       return { error: error as Error }
     }
@@ -262,6 +255,11 @@ class Pool extends Emitter {
       else waiter.resolve(this.lend(client))
     }
     return client as PooledClient
+  }
+
+  /** How many clients are in use. */
+  get lentCount(): number {
+    return this.count - this.idle.length
   }
 
   private remove(client: Client): void {

@@ -1,14 +1,8 @@
 import { type DeadLetter, deepCopy } from '@holdfast/records'
-import {
-  auditFilter,
-  breakerEventFilter,
-  errorFilter,
-  eventFilter,
-  sessionFilter,
-} from '../../../../store/src/filters.js'
 import { serializePayload } from '../../../../store/src/payload.js'
 import { DeadLetterTable } from './dead-letter-table.js'
-import { JournalTable } from './journal-table.js'
+import { JournalRows } from './journal-rows.js'
+import { PostgresError } from './postgres-error.js'
 import { BreakerTable, LayerTable, MetricsTable, ValueTable } from './small-tables.js'
 
 /** A state in which PostgreSQL rejects statements. */
@@ -20,18 +14,6 @@ const FAULT_ERRORS: Record<PostgresFault, readonly [code: string, message: strin
   'disk-full': ['53100', 'could not extend file: No space left on device'],
   'shutting-down': ['57P03', 'the database system is shutting down'],
   slow: ['57014', 'canceling statement due to statement timeout'],
-}
-
-/** An error of the server, in the form of the driver. */
-class PostgresError extends Error {
-  readonly severity = 'ERROR'
-  readonly code: string
-
-  constructor([code, message]: readonly [string, string]) {
-    super(message)
-    this.name = 'error'
-    this.code = code
-  }
 }
 
 /** A method of the store as one transaction. */
@@ -48,11 +30,6 @@ const REQUEST_METHOD = 'deadLetters.request'
 
 /** Methods that change nothing. */
 const READS = new Set([
-  ...['sessions', 'events', 'errors', 'audit', 'breakerEvents'].flatMap((journal) => [
-    `${journal}.list`,
-    `${journal}.count`,
-  ]),
-  'sessions.get',
   ...['get', 'list', 'count', 'isProcessed', 'stats'].map((method) => `deadLetters.${method}`),
   'breakers.load',
   'metrics.load',
@@ -66,13 +43,7 @@ const READS = new Set([
 export const isRead = (method: string): boolean => READS.has(method)
 
 /** Methods whose commit does not wait for the disk. A crash can lose the last ones. */
-const ASYNCHRONOUS = new Set([
-  'sessions.append',
-  'events.append',
-  'errors.append',
-  'breakerEvents.append',
-  'metrics.save',
-])
+const ASYNCHRONOUS = new Set(['metrics.save'])
 
 /** After this time the WAL writer has flushed every commit: three times `wal_writer_delay`. */
 const WAL_FLUSH_MS = 600
@@ -82,7 +53,8 @@ const RESULT_TTL_MS = 60_000
 
 interface PendingFlush {
   readonly at: number
-  readonly id: string
+  /** The command, if it is one. */
+  readonly id: string | undefined
   undo(): void
 }
 
@@ -97,6 +69,12 @@ export interface SimulatedPostgres {
   execute(command: PostgresCommand, now: number): unknown
   /** The result of a command that was committed in the last minute; undefined for other commands. */
   resultOf(id: string): { readonly value: unknown } | undefined
+  /** Throws the error of a statement if a fault is on. @throws PostgresError */
+  rejectIfFaulty(isRead: boolean): void
+  /** The rows of a journal. */
+  journal(table: string): JournalRows
+  /** A transaction was committed. With `undo`, the commit does not wait for the disk, and a crash can lose it. */
+  onCommitted(now: number, undo: (() => void) | undefined): void
   setFault(fault: PostgresFault, isOn: boolean): void
   readonly faults: ReadonlySet<PostgresFault>
   /** Ends the process and starts it again. Commits that were not flushed are lost. */
@@ -130,13 +108,8 @@ function prepareArguments(method: string, args: unknown[]): unknown[] {
 /** Creates a simulated PostgreSQL, empty. */
 export function createSimulatedPostgres(): SimulatedPostgres {
   const deadLetters = new DeadLetterTable()
-  const sessions = new JournalTable(sessionFilter)
+  const journals = new Map<string, JournalRows>()
   const tables: Record<string, object> = {
-    sessions,
-    events: new JournalTable(eventFilter),
-    errors: new JournalTable(errorFilter),
-    audit: new JournalTable(auditFilter),
-    breakerEvents: new JournalTable(breakerEventFilter),
     breakers: new BreakerTable(),
     metrics: new MetricsTable(),
     layers: new LayerTable(),
@@ -150,9 +123,7 @@ export function createSimulatedPostgres(): SimulatedPostgres {
   let pendingFlushes: PendingFlush[] = []
 
   /** The methods that were called, by their names. */
-  const methods = new Map<string, (...args: unknown[]) => unknown>([
-    ['sessions.get', (id) => sessions.find(({ sessionId }) => sessionId === id)],
-  ])
+  const methods = new Map<string, (...args: unknown[]) => unknown>()
 
   function findMethod(method: string): (...args: unknown[]) => unknown {
     const known = methods.get(method)
@@ -168,11 +139,22 @@ export function createSimulatedPostgres(): SimulatedPostgres {
   const run = (method: string, args: readonly unknown[]): unknown =>
     findMethod(method)(...prepareArguments(method, deepCopy(args) as unknown[]))
 
+  /** A commit that waits for the disk also flushes all commits before it. `undo` is for one that does not wait. */
+  function addFlush(at: number, undo: (() => void) | undefined, id?: string): void {
+    pendingFlushes = pendingFlushes.filter((each) => each.at > at - WAL_FLUSH_MS)
+    if (undo === undefined) pendingFlushes = []
+    else pendingFlushes.push({ at, id, undo })
+  }
+
+  function rejectIfFaulty(isRead: boolean): void {
+    for (const fault of faults)
+      if (!isRead || fault === 'shutting-down' || fault === 'slow')
+        throw new PostgresError(FAULT_ERRORS[fault])
+  }
+
   function commit({ id, method }: PostgresCommand, value: unknown, now: number): unknown {
     const isAsynchronous = ASYNCHRONOUS.has(method)
-    // A commit that waits for the disk also flushes all commits before it.
-    if (isAsynchronous) pendingFlushes.push({ at: now, id, undo: value as () => void })
-    else pendingFlushes = []
+    addFlush(now, isAsynchronous ? (value as () => void) : undefined, id)
     // A table returns how to undo a write that can be lost; the caller gets nothing.
     const result = typeof value === 'function' ? undefined : value
     results.set(id, { at: now, value: result })
@@ -191,9 +173,7 @@ export function createSimulatedPostgres(): SimulatedPostgres {
       const isReadOnly = READS.has(method)
       if (pendingFlushes.length > 0)
         pendingFlushes = pendingFlushes.filter(({ at }) => at > now - WAL_FLUSH_MS)
-      for (const fault of faults)
-        if (!isReadOnly || fault === 'shutting-down' || fault === 'slow')
-          throw new PostgresError(FAULT_ERRORS[fault])
+      rejectIfFaulty(isReadOnly)
       if (isReadOnly) return deepCopy(run(method, args))
       const known = results.get(id)
       return deepCopy(known !== undefined ? known.value : commit(command, run(method, args), now))
@@ -210,7 +190,7 @@ export function createSimulatedPostgres(): SimulatedPostgres {
       for (const { at, id, undo } of pendingFlushes.toReversed())
         if (at > now - WAL_FLUSH_MS) {
           undo()
-          results.delete(id)
+          if (id !== undefined) results.delete(id)
         }
       pendingFlushes = []
     },
@@ -218,6 +198,13 @@ export function createSimulatedPostgres(): SimulatedPostgres {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
+    rejectIfFaulty,
+    journal(table) {
+      const journal = journals.get(table) ?? new JournalRows()
+      journals.set(table, journal)
+      return journal
+    },
+    onCommitted: (now, undo) => addFlush(now, undo),
     leases: (now) => [...deadLetters.leases(now)],
   }
 }

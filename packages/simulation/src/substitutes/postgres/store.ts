@@ -5,13 +5,10 @@ import { PostgresDatabase } from '../../../../store/src/postgres/database.js'
 import { ReplayNotifications } from '../../../../store/src/postgres/replay-notifications.js'
 import type { Store } from '../../../../store/src/store.js'
 import type { Link } from '../../network/link.js'
-import {
-  createSimulatedPostgresDriver,
-  EXECUTE,
-  SELECT_RESULT,
-  type SimulatedPostgresHost,
-} from './driver.js'
+import { createSimulatedPostgresDriver, type SimulatedPostgresHost } from './driver.js'
+import { createSimulatedJournals } from './journal-statements.js'
 import { isRead } from './server.js'
+import { EXECUTE, SELECT_RESULT } from './session.js'
 
 export interface SimulatedStoreOptions {
   readonly host: SimulatedPostgresHost
@@ -21,6 +18,8 @@ export interface SimulatedStoreOptions {
   readonly random: Random
   /** Creates a connection to the server that is not established yet. */
   connect(): Link
+  /** Runs a function after the current turn of the event loop. @defaultValue setImmediate */
+  readonly runLater?: ((fn: () => void) => void) | undefined
 }
 
 /** A caller of `add` waits with a failed call, so it is tried less often than other methods. */
@@ -40,17 +39,19 @@ interface CommandRows {
 }
 
 /**
- * Creates the store of one node on a simulated PostgreSQL. Every method is one transaction of the real {@link PostgresDatabase}, with one
- * statement that the server executes at once. After a lost reply, the id of the command shows whether the server has executed it.
+ * Creates the store of one node on a simulated PostgreSQL. The journals are those of the store, with other statements. Every other
+ * method is one transaction of the real {@link PostgresDatabase}, with one statement that the server executes at once. After a lost
+ * reply, the id of the command shows whether the server has executed it.
  */
 export function createSimulatedPostgresStore(options: SimulatedStoreOptions): Store {
-  const { host, node, clock, random, connect } = options
+  const { host, node, clock, random, connect, runLater } = options
   const database = new PostgresDatabase(parseAddress('postgres://simulated/holdfast'), {
     connections: CONNECTIONS,
     statementTimeout: STATEMENT_TIMEOUT_MS,
     connectTimeout: CONNECT_TIMEOUT_MS,
     clock,
     random,
+    runLater,
     driver: createSimulatedPostgresDriver({ host, clock, connect }),
   })
   const notifications = new ReplayNotifications(database, clock)
@@ -84,7 +85,7 @@ export function createSimulatedPostgresStore(options: SimulatedStoreOptions): St
       methods.map((method) => [method, (...args: unknown[]) => call(`${name}.${method}`, args)]),
     )
 
-  const journal = ['append', 'list', 'expire', 'count']
+  const journals = createSimulatedJournals(database)
 
   /** Limits the time of a close, because a stopped server never replies. */
   const startClosing = () => {
@@ -93,11 +94,7 @@ export function createSimulatedPostgresStore(options: SimulatedStoreOptions): St
 
   const store = {
     kind: 'postgres',
-    sessions: part('sessions', [...journal, 'get']),
-    events: part('events', journal),
-    errors: part('errors', journal),
-    audit: part('audit', journal),
-    breakerEvents: part('breakerEvents', journal),
+    ...journals,
     breakers: part('breakers', ['save', 'load', 'delete']),
     metrics: part('metrics', ['save', 'load', 'expire']),
     layers: part('layers', ['latest', 'history', 'append', 'expire', 'rewrite']),
@@ -112,12 +109,13 @@ export function createSimulatedPostgresStore(options: SimulatedStoreOptions): St
     async close() {
       startClosing()
       await notifications.close()
+      await Promise.all(Object.values(journals).map((journal) => journal.whenIdle()))
       await database.close()
       clock.clearTimer(closeTimer)
       closeTimer = undefined
     },
     freeSpace: async () => undefined,
-  } as Store
+  } as unknown as Store
   // The simulation checks the size of everything that a runtime refers to.
   return Object.assign(store, { state: { database, notifications } })
 }

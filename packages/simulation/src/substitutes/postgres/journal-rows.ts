@@ -1,0 +1,140 @@
+import { PostgresError } from './postgres-error.js'
+
+interface JournalRow {
+  readonly seq: number
+  readonly time: number
+  readonly columns: Readonly<Record<string, unknown>>
+  readonly body: string
+}
+
+/** The records of a partition are at or after `from` and before `to`. */
+interface Partition {
+  from: number
+  to: number
+}
+
+type Row = Record<string, unknown>
+
+/** A number in a condition such as `seq < $1`. Conditions on other columns only reduce the rows; the store applies its filter again. */
+const CONDITION = /^(seq|time) (<|>|>=) \$(\d+)$/
+
+const matchesCondition = (row: JournalRow, condition: string, values: readonly unknown[]): boolean => {
+  const [, column, operator, number] = CONDITION.exec(condition) ?? []
+  if (column === undefined) return true
+  const [value, limit] = [row[column as 'seq' | 'time'], Number(values[Number(number) - 1])]
+  if (operator === '<') return value < limit
+  return operator === '>' ? value > limit : value >= limit
+}
+
+/** The rows and partitions of one journal, in the order of insertion. */
+export class JournalRows {
+  private rows: JournalRow[] = []
+  private nextSeq = 1
+  private readonly partitions = new Map<string, Partition>()
+
+  /**
+   * Checks an insert, and returns the function that makes it. That one returns a function that removes the rows again.
+   *
+   * @throws PostgresError if a record has no partition
+   */
+  prepareInsert(columnNames: readonly string[], values: readonly unknown[]): () => () => void {
+    const [times, ...rest] = values as (readonly unknown[])[]
+    const bodies = rest.at(-1) as readonly string[]
+    for (const time of times as number[]) this.requirePartition(time)
+    return () => {
+      const first = this.nextSeq
+      for (const [i, body] of bodies.entries()) {
+        const columns = Object.fromEntries(columnNames.map((name, at) => [name, rest[at]?.[i]]))
+        this.rows.push({ seq: this.nextSeq++, time: Number(times?.[i]), columns, body })
+      }
+      const end = this.nextSeq
+      return () => {
+        this.rows = this.rows.filter(({ seq }) => seq < first || seq >= end)
+      }
+    }
+  }
+
+  existsAmongLatest(limit: number, body: unknown): Row[] {
+    const row = this.rows.findLast((each) => each.body === body && each.seq >= this.nextSeq - limit)
+    return row === undefined ? [] : [{}]
+  }
+
+  select(
+    conditions: readonly string[],
+    isNewestFirst: boolean,
+    limit: number,
+    values: readonly unknown[],
+  ): Row[] {
+    const found = this.rows.filter((row) => conditions.every((each) => matchesCondition(row, each, values)))
+    return (isNewestFirst ? found.reverse() : found)
+      .slice(0, limit)
+      .map(({ seq, body }) => ({ seq: String(seq), body }))
+  }
+
+  selectOldestKept(maxEntries: number): Row[] {
+    const row = this.rows.at(-1 - maxEntries)
+    return row === undefined ? [] : [{ seq: String(row.seq + 1) }]
+  }
+
+  count(): Row[] {
+    return [{ n: String(this.rows.length) }]
+  }
+
+  selectSession(id: unknown): Row[] {
+    const row = this.rows.findLast(({ columns }) => columns['session_id'] === id)
+    return row === undefined ? [] : [{ seq: String(row.seq), body: row.body }]
+  }
+
+  createPartition(name: string): void {
+    if (this.partitions.has(name)) throw new PostgresError(['42P07', `relation ${name} already exists`])
+    this.partitions.set(name, { from: 0, to: 0 })
+  }
+
+  attachPartition(name: string, from: number, to: number): void {
+    Object.assign(this.partition(name), { from, to })
+  }
+
+  /** The names without the schema. */
+  selectPartitions(): Row[] {
+    return [...this.partitions.keys()].map((name) => ({ name: /"([^"]+)"$/.exec(name)?.[1] }))
+  }
+
+  countPartition(name: string): Row[] {
+    const rows = this.rowsOf(this.partition(name))
+    return [{ rows: String(rows.length), last: rows.length === 0 ? null : String(rows.at(-1)?.seq) }]
+  }
+
+  dropPartition(name: string): number {
+    const partition = this.partition(name)
+    this.partitions.delete(name)
+    return this.deleteRows((row) => isIn(row, partition))
+  }
+
+  deleteBefore(name: string, column: 'seq' | 'time', limit: unknown): number {
+    const partition = this.partition(name)
+    return this.deleteRows((row) => isIn(row, partition) && row[column] < Number(limit))
+  }
+
+  private deleteRows(isDeleted: (row: JournalRow) => boolean): number {
+    const { length } = this.rows
+    this.rows = this.rows.filter((row) => !isDeleted(row))
+    return length - this.rows.length
+  }
+
+  private rowsOf(partition: Partition): JournalRow[] {
+    return this.rows.filter((row) => isIn(row, partition))
+  }
+
+  private partition(name: string): Partition {
+    const found = this.partitions.get(name)
+    if (found === undefined) throw new PostgresError(['42P01', `relation ${name} does not exist`])
+    return found
+  }
+
+  private requirePartition(time: number): void {
+    for (const { from, to } of this.partitions.values()) if (time >= from && time < to) return
+    throw new PostgresError(['23514', 'no partition of relation found for row'])
+  }
+}
+
+const isIn = ({ time }: JournalRow, { from, to }: Partition): boolean => time >= from && time < to

@@ -1,0 +1,156 @@
+import { COMMIT, ROLLBACK } from '../../../../store/src/postgres/statements/connection.js'
+import { JOURNAL_STATEMENT } from './journal-statements.js'
+import { PostgresError } from './postgres-error.js'
+import type { PostgresCommand, SimulatedPostgres } from './server.js'
+
+/** The statement that executes a command, and the one that returns the result of a command that was committed. */
+export const EXECUTE = 'EXECUTE COMMAND'
+export const SELECT_RESULT = 'SELECT RESULT'
+
+/** Records of a journal, as the server has inserted or lost them. */
+export interface JournalReport {
+  /** The table of the journal. */
+  readonly table: string
+  /** The records as JSON. */
+  readonly bodies: readonly string[]
+}
+
+/** What a server has done for a client. */
+export interface PostgresObserver {
+  /** Records were committed. `isLate` if the client had already given up the connection. */
+  onInserted?(report: JournalReport, isLate: boolean): void
+  /** Records were lost in a crash, because their commit was not flushed. */
+  onLost?(report: JournalReport): void
+  /** A client looks for records of a journal that are too old, or has deleted some. */
+  onExpired?(table: string, count: number): void
+  /** A statement about a journal was rejected because of a fault. */
+  onRejected?(): void
+}
+
+interface StatementResult {
+  readonly rows: Record<string, unknown>[]
+  readonly rowCount: number
+}
+
+const resultOf = (rows: Record<string, unknown>[], rowCount = rows.length): StatementResult => ({
+  rows,
+  rowCount,
+})
+
+/** A change of the running transaction. It returns a function that undoes it. */
+interface PendingInsert extends JournalReport {
+  apply(): () => void
+}
+
+/** The server's side of a connection: its transaction. */
+export class PostgresSession {
+  private readonly postgres: SimulatedPostgres
+  private readonly observer: PostgresObserver
+  private isInTransaction = false
+  private isReadOnly = false
+  /** After an error, all statements fail until the end of the transaction. */
+  private hasFailed = false
+  private isAsynchronous = false
+  private inserts: PendingInsert[] = []
+
+  constructor(postgres: SimulatedPostgres, observer: PostgresObserver) {
+    this.postgres = postgres
+    this.observer = observer
+  }
+
+  /** Executes a statement. @throws PostgresError */
+  execute(text: string, values: readonly unknown[], now: number, isLate: boolean): StatementResult {
+    if (text === ROLLBACK) return this.end()
+    if (text === COMMIT) return this.commit(now, isLate)
+    if (this.hasFailed) throw new PostgresError(['25P02', 'current transaction is aborted'])
+    try {
+      return this.executeInTransaction(text, values, now, isLate)
+    } catch (error) {
+      this.hasFailed = this.isInTransaction
+      throw error
+    }
+  }
+
+  private executeInTransaction(
+    text: string,
+    values: readonly unknown[],
+    now: number,
+    isLate: boolean,
+  ): StatementResult {
+    if (text === EXECUTE)
+      return resultOf([{ value: this.postgres.execute(values[0] as PostgresCommand, now) }])
+    if (text === SELECT_RESULT) {
+      const found = this.postgres.resultOf(values[0] as string)
+      return resultOf(found === undefined ? [] : [found])
+    }
+    if (text.startsWith(JOURNAL_STATEMENT))
+      return this.executeOnJournal(text.slice(JOURNAL_STATEMENT.length), values, now, isLate)
+    if (text.startsWith('BEGIN')) this.begin(text)
+    return resultOf([])
+  }
+
+  private begin(text: string): void {
+    this.isInTransaction = true
+    this.isReadOnly = text.startsWith('BEGIN READ ONLY')
+    this.isAsynchronous = text.includes('synchronous_commit = off')
+  }
+
+  private commit(now: number, isLate: boolean): StatementResult {
+    if (this.hasFailed) return this.end()
+    const { inserts } = this
+    const undos = inserts.map(({ apply }) => apply())
+    if (inserts.length > 0) {
+      const undo = () => {
+        for (const each of undos.toReversed()) each()
+        for (const report of inserts) this.observer.onLost?.(report)
+      }
+      this.postgres.onCommitted(now, this.isAsynchronous ? undo : undefined)
+    }
+    this.end()
+    for (const report of inserts) this.observer.onInserted?.(report, isLate)
+    return resultOf([])
+  }
+
+  /** Ends the transaction without its changes. */
+  private end(): StatementResult {
+    this.inserts = []
+    this.isInTransaction = false
+    this.isAsynchronous = false
+    this.hasFailed = false
+    return resultOf([])
+  }
+
+  private executeOnJournal(
+    statement: string,
+    values: readonly unknown[],
+    now: number,
+    isLate: boolean,
+  ): StatementResult {
+    const [name, table, ...parts] = JSON.parse(statement) as [string, string, ...never[]]
+    const isWrite = WRITES.has(name)
+    try {
+      this.postgres.rejectIfFaulty(!isWrite)
+    } catch (error) {
+      this.observer.onRejected?.()
+      throw error
+    }
+    const journal = this.postgres.journal(table)
+    if (name === 'lockParent') return resultOf([])
+    if (name === 'insert') {
+      const apply = journal.prepareInsert(parts[0] as never, values)
+      this.inserts.push({ table, bodies: values.at(-1) as string[], apply })
+      if (!this.isInTransaction) this.commit(now, isLate)
+      return resultOf([], (values[0] as unknown[]).length)
+    }
+    if (name === 'selectPartitions' && !this.isReadOnly) this.observer.onExpired?.(table, 0)
+    const method = journal[name as 'select'] as unknown as ((...args: unknown[]) => unknown) | undefined
+    if (method === undefined) throw new PostgresError(['42601', `unknown statement ${name}`])
+    const result = method.call(journal, ...parts, ...(name === 'select' ? [values] : values.slice(0, 1)))
+    if (typeof result !== 'number') return resultOf((result as Record<string, unknown>[] | undefined) ?? [])
+    this.observer.onExpired?.(table, result)
+    return resultOf([], result)
+  }
+}
+
+/** Statements that change rows. */
+const WRITES = new Set(['insert', 'createPartition', 'attachPartition', 'dropPartition', 'deleteBefore'])
