@@ -1,12 +1,7 @@
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { gunzip, gzip } from 'node:zlib'
 import { DAY_MS } from '@holdfast/records'
 import type { Disk } from './disk.js'
 import { bufferSource, fileSource, type LineSource } from './lines.js'
-
-const gzipAsync = promisify(gzip)
-const gunzipAsync = promisify(gunzip)
 
 /** The last day whose year has four digits. */
 const MAX_TIME = Date.UTC(9999, 11, 31)
@@ -59,7 +54,7 @@ export class DayFiles {
       if (file !== undefined) return fileSource(file, (await file.stat()).size)
     }
     const content = await this.disk.read(isCompressed ? path : `${this.path(day)}.gz`)
-    return content && bufferSource(await gunzipAsync(content))
+    return content && bufferSource(await this.disk.decompress(content))
   }
 
   /** Compresses the files of all days before the day before this one. The caller holds the lock. */
@@ -69,7 +64,7 @@ export class DayFiles {
       if (file.isCompressed || file.day >= limit) continue
       const content = await this.disk.read(file.path)
       if (content === undefined) continue
-      await this.disk.replace(`${file.path}.gz`, await gzipAsync(content))
+      await this.disk.replace(`${file.path}.gz`, await this.disk.compress(content))
       await this.disk.syncFolder(this.folder)
       await this.disk.remove(file.path)
     }

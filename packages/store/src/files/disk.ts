@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { gunzip, gzip } from 'node:zlib'
 import { HoldfastError, isHoldfastError } from 'holdfast'
 import { type FileSystem, type OpenFile, systemFileSystem } from './file-system.js'
+
+const gzipAsync = promisify(gzip)
+const gunzipAsync = promisify(gunzip)
 
 const FILE_MODE = 0o600
 const FOLDER_MODE = 0o700
@@ -97,6 +102,15 @@ export class Disk {
   /** Creates an id that no file on the disk has in its name. */
   createId(): string {
     return randomUUID()
+  }
+
+  /** Compresses the content of a file. A simulated disk does it without a thread, because threads end in any order. */
+  compress(content: Buffer): Promise<Buffer> {
+    return gzipAsync(content)
+  }
+
+  decompress(content: Buffer): Promise<Buffer> {
+    return gunzipAsync(content)
   }
 
   /** This disk for work under a lock: each change first verifies that the lock was not taken over by another process. */
