@@ -20,6 +20,19 @@ export class FilesLayers implements LayerStore {
     return (await this.disk.fileNames(this.folder)).filter((name) => /^\d+\.json$/.test(name)).sort()
   }
 
+  /** Converts errors of the disk to STORE_UNAVAILABLE. */
+  private async withStoreErrors<R>(work: () => Promise<R>): Promise<R> {
+    try {
+      return await work()
+    } catch (error) {
+      throw createUnavailableError(this.folder, error)
+    }
+  }
+
+  private runExclusive<R>(work: () => Promise<R>): Promise<R> {
+    return this.withStoreErrors(() => this.lock.runExclusive(work))
+  }
+
   private async read(name: string): Promise<LayerVersion> {
     const path = join(this.folder, name)
     try {
@@ -31,57 +44,51 @@ export class FilesLayers implements LayerStore {
     }
   }
 
-  async latest(): Promise<LayerVersion | undefined> {
-    const name = (await this.names()).at(-1)
-    return name === undefined ? undefined : this.read(name)
+  private async write(version: LayerVersion): Promise<void> {
+    const path = join(this.folder, versionFileName(version.version))
+    await this.disk.replace(path, `${JSON.stringify(version, null, 1)}\n`)
+    await this.disk.syncFolder(this.folder)
+  }
+
+  latest(): Promise<LayerVersion | undefined> {
+    return this.withStoreErrors(async () => {
+      const name = (await this.names()).at(-1)
+      return name === undefined ? undefined : this.read(name)
+    })
   }
 
   history(): Promise<LayerVersion[]> {
     // The lock keeps another process from deleting a version meanwhile.
-    return this.lock.runExclusive(async () => {
+    return this.runExclusive(async () => {
       const names = await this.names()
       return Promise.all(names.reverse().map((name) => this.read(name)))
     })
   }
 
   append(version: LayerVersion, after: number): Promise<boolean> {
-    return this.lock.runExclusive(async () => {
+    return this.runExclusive(async () => {
       const newest = Number.parseInt((await this.names()).at(-1) ?? '0', 10)
       if (newest !== after) return false
-      try {
-        const stored = { ...version, version: after + 1 }
-        await this.disk.replace(
-          join(this.folder, versionFileName(after + 1)),
-          `${JSON.stringify(stored, null, 1)}\n`,
-        )
-        await this.disk.syncFolder(this.folder)
-      } catch (error) {
-        throw createUnavailableError(this.folder, error)
-      }
+      await this.write({ ...version, version: after + 1 })
       return true
     })
   }
 
   expire(maxEntries: number): Promise<number> {
-    return this.lock.runExclusive(async () => {
+    return this.runExclusive(async () => {
       const names = await this.names()
       const old = names.slice(0, Math.max(0, names.length - maxEntries))
       for (const name of old) await this.disk.remove(join(this.folder, name))
+      if (old.length > 0) await this.disk.syncFolder(this.folder)
       return old.length
     })
   }
 
   rewrite(version: number, layer: unknown): Promise<void> {
-    return this.lock.runExclusive(async () => {
+    return this.runExclusive(async () => {
       const name = versionFileName(version)
       if (!(await this.names()).includes(name)) return
-      const stored = { ...(await this.read(name)), layer }
-      try {
-        await this.disk.replace(join(this.folder, name), `${JSON.stringify(stored, null, 1)}\n`)
-        await this.disk.syncFolder(this.folder)
-      } catch (error) {
-        throw createUnavailableError(this.folder, error)
-      }
+      await this.write({ ...(await this.read(name)), layer })
     })
   }
 }
