@@ -68,10 +68,13 @@ export class EntryFiles {
 
   async refresh(): Promise<void> {
     const changed = this.needsFullScan ? undefined : await this.changes.read()
+    // The log does not return these changes again, so a refresh that fails must be followed by a scan.
+    this.needsFullScan = true
     if (changed === undefined) await this.scanAll()
     else await this.applyChanges(changed)
     await this.processed.refresh()
-    // A killed process may have completed an entry without recording its id.
+    // A killed process may have completed an entry without recording its id. The entry must be durable before its id is.
+    if (this.newlyCompleted.some(({ id }) => !this.processed.has(id))) await this.flushFolders(new Set())
     await this.processed.add(this.newlyCompleted)
     this.newlyCompleted = []
     this.needsFullScan = false
@@ -246,6 +249,11 @@ export class EntryFiles {
 
   /** Flushes changed folders and those that may not be durable, and stores the modification times of the changed ones. */
   async syncFolders(folders: ReadonlySet<string>): Promise<void> {
+    await this.flushFolders(folders)
+    await this.recordFolderTimes(['', ...folders])
+  }
+
+  private async flushFolders(folders: ReadonlySet<string>): Promise<void> {
     for (const folder of new Set([...folders, ...this.unflushedFolders])) {
       try {
         await this.disk.syncFolder(this.path(folder))
@@ -254,6 +262,5 @@ export class EntryFiles {
       }
       this.unflushedFolders.delete(folder)
     }
-    await this.recordFolderTimes(['', ...folders])
   }
 }
