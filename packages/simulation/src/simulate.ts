@@ -28,6 +28,7 @@ import {
   type Scenario,
 } from './scenario/scenario.js'
 import { loadRealDriver } from './sqlite/simulated-database.js'
+import { runFilesHistory } from './store-history/files-history.js'
 import { Trace } from './trace.js'
 import { Workload } from './workload/workload.js'
 
@@ -308,6 +309,10 @@ export async function simulate(
   console.error = (...args: unknown[]) => addTrace('stderr', args.join(' '))
   process.on('unhandledRejection', onUnhandled)
   try {
+    const filesViolation = await runFilesHistory(scenario.seed, (at, subject, text) =>
+      trace.add(at, subject, text),
+    )
+    if (filesViolation !== undefined) throw filesViolation
     await runInMacrotask(() =>
       scheduler.runUntil(DURATION_MS, () => {
         cluster.crashes.onEventEnded()

@@ -1,0 +1,126 @@
+import { runInMacrotask } from '../engine/microtasks.js'
+import { EventLimitError, Scheduler } from '../engine/scheduler.js'
+import { Choices } from '../engine/seeded-random.js'
+import { Violation } from '../engine/violation.js'
+import { HistoryClock } from './history-clock.js'
+import type { HistoryContext, HistoryPart } from './history-part.js'
+import { JournalHistory } from './journal-history.js'
+import { JOURNAL_KINDS } from './journal-kinds.js'
+import { QueueHistory } from './queue-history.js'
+import { StoreMachine, type StoreProcess } from './store-machine.js'
+import { TableHistory } from './table-history.js'
+import { TABLE_KINDS } from './table-kinds.js'
+import { planTargetedFault } from './targeted-fault.js'
+
+/** How many steps a history has. */
+const STEPS = 200
+
+/** The share of steps with a fault at one operation of the disk. */
+const FAULT_SHARE = 0.4
+
+/** The share of steps that use the dead letters, which have the most code. */
+const QUEUE_SHARE = 0.4
+
+/** The steps of other processes while one does not respond. */
+const STEPS_WHILE_STOPPED = 3
+
+/** Longer than the history needs. */
+const END_MS = 1e9
+
+/** The end of a history. */
+class Stop extends Error {}
+
+/**
+ * Runs a history of one files store: two processes on one machine make changes of all of its parts, one operation of the disk after
+ * another fails, and each result is compared with naive models. Returns the first promise that was not kept.
+ */
+export async function runFilesHistory(
+  seed: number,
+  trace: (at: number, subject: string, text: string) => void = () => {},
+): Promise<Violation | undefined> {
+  const choices = new Choices(seed ^ 0xf11e5)
+  const scheduler = new Scheduler(choices.fork().random)
+  let violation: Violation | undefined
+  const report = (found: Violation) => {
+    violation ??= found
+  }
+  const parts: HistoryPart[] = []
+  const onPowerLost = () => {
+    for (const part of parts) part.losePower()
+  }
+  const traceFiles = (text: string) => trace(scheduler.now, 'files', text)
+  const machine = new StoreMachine(scheduler, choices.fork(), report, onPowerLost)
+  const clock = new HistoryClock(choices.fork())
+  const context: HistoryContext = { machine, choices: choices.fork(), clock, report, trace: traceFiles }
+  parts.push(
+    new QueueHistory(context),
+    ...JOURNAL_KINDS.map((kind) => new JournalHistory(kind, context)),
+    ...TABLE_KINDS.map((kind) => new TableHistory(kind, context)),
+  )
+  const [queue] = parts as [HistoryPart]
+
+  let isDone = false
+  let current = 'the start'
+  const history = async () => {
+    for (let step = 0; step < STEPS; step++) {
+      clock.advance()
+      const process = await openProcess(machine, choices)
+      const part = choices.chance(QUEUE_SHARE) ? queue : choices.pick(parts)
+      if (choices.chance(FAULT_SHARE)) process.fault = planTargetedFault(choices)
+      current = `step ${step} of ${part.name} in ${process.name}, ${process.fault?.kind ?? 'no fault'}`
+      traceFiles(current)
+      await part.step(process)
+      if (violation !== undefined) throw new Stop()
+      if (machine.stopped !== undefined) await continueLater(part)
+      process.fault = undefined
+      await endProcess(machine, process, choices)
+      const reader = await openProcess(machine, choices)
+      for (const each of parts) await each.resolve(reader)
+      if (violation !== undefined) throw new Stop()
+    }
+    isDone = true
+  }
+
+  /** While a process does not respond, others take over its locks and change the same part. */
+  const continueLater = async (part: HistoryPart) => {
+    const other = await openProcess(machine, choices)
+    await part.resolve(other)
+    for (let step = 0; step < STEPS_WHILE_STOPPED; step++) await part.step(other)
+    await machine.continueStopped()
+    await part.resolve(other)
+  }
+
+  let problem: Error | undefined
+  try {
+    await runInMacrotask(() => {
+      history().catch((error: Error) => {
+        problem = error
+      })
+      scheduler.runUntil(END_MS)
+    })
+  } catch (error) {
+    if (!(error instanceof EventLimitError)) throw error
+    report(new Violation('hangs', `${error.message} in the history of a files store, ${current}`))
+  }
+  if (problem !== undefined && !(problem instanceof Stop)) throw problem
+  if (!isDone) report(new Violation('hangs', `${current} of a files store has not ended`))
+  return violation
+}
+
+/** A process whose store is open. There are at most two of them. */
+async function openProcess(machine: StoreMachine, choices: Choices): Promise<StoreProcess> {
+  const running = machine.running.filter((process) => process !== machine.stopped)
+  if (running.length > 0 && (machine.running.length > 1 || !choices.chance(0.3))) return choices.pick(running)
+  const process = machine.start()
+  await machine.run(process, (store) => store.open())
+  return process
+}
+
+/** Ends a process in some cases: it closes its store, dies, or loses its power. */
+async function endProcess(machine: StoreMachine, process: StoreProcess, choices: Choices): Promise<void> {
+  if (!process.isAlive || !choices.chance(0.08)) return
+  const end = choices.below(4)
+  if (end === 0) return machine.losePower()
+  if (end < 3) await machine.run(process, (store) => store.close())
+  machine.kill(process)
+}
