@@ -19,6 +19,7 @@ import { PermitModel } from './invariants/permit-model.js'
 import { PoolModel } from './invariants/pool-model.js'
 import { RecordModel } from './invariants/record-model.js'
 import { SavedBreakerModel } from './invariants/saved-breaker-model.js'
+import { PolicyContract } from './policies/policy-contract.js'
 import { DRILL_SLOT_MS, planDrill, planDrillFault, TRIP_KNOWN_MS } from './scenario/drill.js'
 import {
   CALLS_END_MS,
@@ -63,6 +64,9 @@ const SERVED_WITHIN_MS = 600_000
 
 /** How often a node checks the contract of its queue. */
 const CONTRACT_INTERVAL_MS = 20_000
+
+/** How often a node checks the contract of its policies. */
+const POLICY_INTERVAL_MS = 160_000
 
 /** How often all of the state is checked. */
 const CHECK_INTERVAL_MS = 200_000
@@ -129,6 +133,15 @@ export async function simulate(
     trace: addTrace,
     check,
   })
+  const policyChoices = new Choices(scenario.seed ^ 0x90_11c7)
+  const policies = new PolicyContract({
+    scheduler,
+    check,
+    trace: addTrace,
+    isIdle: (process) => workload.records.workOf(process).activeCount === 0,
+    onActive: (process, change) => workload.records.countContractCall(process, change),
+  })
+  const isOnServer = (process: Process) => !cluster.disks.has(nodeOf(process.name))
   const openSqlite = scenario.sqliteNodes.length > 0 ? await loadRealDriver() : undefined
   const cluster = new Cluster(
     scheduler,
@@ -143,6 +156,7 @@ export async function simulate(
         records.onStarted(process, runtime)
         permits.onStarted(process, runtime)
         pools.onStarted(process, runtime)
+        policies.onStarted(process, runtime)
         check(() => saved.onStarted(process, runtime))
         check(() => cluster.ownQueueOf(process.name)?.checkAll())
       },
@@ -152,6 +166,7 @@ export async function simulate(
         deadLetters.onProcessEnded(process.name)
         records.onKilled(process)
         pools.onKilled(process)
+        policies.onKilled(process)
         saved.onKilled(process.name)
         const node = nodeOf(process.name)
         const isLying = cluster.disks.get(node)?.disk.isLying === true
@@ -160,8 +175,17 @@ export async function simulate(
         memberChanges.onDiskLied(node)
         saved.onDiskLied(node)
       },
-      onClosing: (process) => saved.onClosing(process.name),
-      onClosed: (process) => check(() => saved.onClosed(process.name)),
+      onClosing: (process) => {
+        saved.onClosing(process.name)
+        policies.onClosing(process, policyChoices)
+      },
+      onClosed: (process) => {
+        check(() => saved.onClosed(process.name))
+        const wasStoreAvailable = cluster.couldRenew(process.name)
+        policies.onClosed(process, wasStoreAvailable)
+        if (isOnServer(process)) check(() => records.checkClosed(process, wasStoreAvailable))
+      },
+      onSessionsWritten: (process, sessions) => policies.onSessionsWritten(process, sessions),
       onBreakersLoad: (process) => {
         const onLoaded = saved.onLoad(process)
         return (rows) => check(() => onLoaded(rows))
@@ -296,6 +320,18 @@ export async function simulate(
         }
       }
     })
+  for (const [at, node] of cluster.nodes.entries())
+    for (
+      let startAt = 3000 + (at / cluster.nodes.length) * POLICY_INTERVAL_MS;
+      startAt < DURATION_MS - POLICY_INTERVAL_MS;
+      startAt += POLICY_INTERVAL_MS
+    )
+      scheduler.schedule(startAt, () => {
+        const { process, runtime } = node
+        if (process === undefined || runtime === undefined) return
+        cluster.crashes.enter(node.name)
+        policies.startGroup(process, policyChoices)
+      })
   cluster.start()
 
   const onUnhandled = (error: unknown) =>
@@ -321,6 +357,7 @@ export async function simulate(
         permits.check(cluster.nodes)
         openings.onEventEnded()
         pools.onEventEnded()
+        policies.onEventEnded()
         onEvent?.(scheduler.now)
       }),
     )
@@ -343,7 +380,6 @@ export async function simulate(
     pools.checkCounters()
     pools.checkAvailable(cluster.nodes)
     workload.records.checkCounters(cluster.nodes, true)
-    const isOnServer = (process: Process) => !cluster.disks.has(nodeOf(process.name))
     records.checkWritten(cluster.nodes, isOnServer)
     housekeeping.check(cluster.nodes, isOnServer)
     checkConnections(cluster.nodes)
@@ -385,6 +421,7 @@ export async function simulate(
       poolAttempts: pools.attemptCount,
       cooldowns: pools.cooldownCount,
       removedOutcomes: pools.removedCount,
+      contractCalls: policies.callCount,
       contractSteps: [...contracts.values()].reduce((sum, { stepCount }) => sum + stepCount, 0),
       ...sumDisks([...cluster.disks.values()]),
       largestObjects: memory.largest.objects,

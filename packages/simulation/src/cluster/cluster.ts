@@ -1,4 +1,4 @@
-import type { DeadLetter } from '@holdfast/records'
+import type { DeadLetter, RetrySession } from '@holdfast/records'
 import type { Holdfast } from '@holdfast/runtime'
 import type { Store, StoredBreaker } from '@holdfast/store'
 import { DiskQueueModel } from '../dead-letters/disk-queue-model.js'
@@ -89,6 +89,8 @@ export interface ClusterObserver {
   onDiskWarning(process: string, line: string): void
   /** A process loads the saved breakers. The function reports them. */
   onBreakersLoad(process: string): (rows: readonly StoredBreaker[]) => void
+  /** A process writes sessions to its store. */
+  onSessionsWritten(process: Process, sessions: readonly RetrySession[]): void
   /** A process saves breakers. The functions report the end. */
   onBreakersSaved(
     process: string,
@@ -270,6 +272,7 @@ export class Cluster {
     const { clock } = process
     const store = this.createStore(node, process)
     this.observeBreakers(process, store)
+    this.observeSessions(process, store)
     return {
       config: createNodeConfig(node, 'redis://redis:6379', this.layout),
       openStore: async () => {
@@ -317,6 +320,15 @@ export class Cluster {
         check: (fn) => observer.check(fn),
       }) ?? this.remoteStore(node, process)
     )
+  }
+
+  /** Reports the sessions that a process writes. */
+  private observeSessions(process: Process, { sessions }: Store): void {
+    const append = sessions.append.bind(sessions)
+    sessions.append = (records) => {
+      if (process.isAlive) this.observer.onSessionsWritten(process, records)
+      return append(records)
+    }
   }
 
   private remoteStore(node: string, process: Process): Store {

@@ -1,3 +1,4 @@
+import { createContractPolicies } from '../policies/contract-policies.js'
 import {
   ALL_OPERATIONS,
   MEMBERS,
@@ -54,17 +55,20 @@ export const createNodeConfig = (
   ...(redisUrl !== undefined && { shared: redisUrl }),
   // Heartbeats would be most of the events.
   node: { id: node, heartbeat: 20_000 },
-  policies: Object.fromEntries(
-    ALL_OPERATIONS.map((operation) => [
-      operation,
-      {
-        ...definedLimits(POLICY_LIMITS[operation]),
-        baseDelay: 300,
-        maxDelay: 2000,
-        ...(operation !== POOL_OPERATION && { circuitBreaker: operation }),
-      },
-    ]),
-  ),
+  policies: {
+    ...createContractPolicies(),
+    ...Object.fromEntries(
+      ALL_OPERATIONS.map((operation) => [
+        operation,
+        {
+          ...definedLimits(POLICY_LIMITS[operation]),
+          baseDelay: 300,
+          maxDelay: 2000,
+          ...(operation !== POOL_OPERATION && { circuitBreaker: operation }),
+        },
+      ]),
+    ),
+  },
   circuitBreakers: {
     mail: { ...breaker, persistState: persists, share: 'state' },
     search: { ...breaker, persistState: persists, share: 'counts' },

@@ -24,6 +24,8 @@ export class VirtualClock implements Clock {
   private readonly onTimer: () => void
   /** The number of timers that have neither fired nor been cleared. */
   timerCount = 0
+  /** How often the speed of the clock has changed. */
+  rateChangeCount = 0
 
   /** @param onTimer - is called before each timer that fires */
   constructor(scheduler: Scheduler, onTimer: () => void = () => {}) {
@@ -75,6 +77,7 @@ export class VirtualClock implements Clock {
   drift(rate: number): void {
     this.baseLocal = this.now()
     this.baseGlobal = this.scheduler.now
+    if (rate !== this.rate) this.rateChangeCount++
     this.rate = rate
   }
 

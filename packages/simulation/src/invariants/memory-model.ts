@@ -58,11 +58,11 @@ const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
   MemberBreakers: 48,
   EventBus: 16,
   DenseStore: 4096,
-  LabelledValues: 150,
-  TimeSeries: 120,
-  LatencyLog: 40,
-  OperationRecorder: 64,
-  OperationCompiler: 52,
+  LabelledValues: 200,
+  TimeSeries: 160,
+  LatencyLog: 60,
+  OperationRecorder: 96,
+  OperationCompiler: 80,
   // The results of the last 30 s, of which four open the breaker.
   OutcomeWindow: 64,
   // The columns of the tables.
@@ -72,13 +72,15 @@ const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
   Client: 64,
   Redis: 40,
   CallObservers: 24,
-  ActiveConfig: 24,
+  ActiveConfig: 40,
+  // The bulkheads and budgets of the policies that have them.
+  PolicyLimits: 3,
   // One line for each different warning, of which the runtime keeps at most 1,000.
   StoreBackedContext: 1016,
 }
 
 /** The largest number of objects of a process without work, and how many an active call and a call with waiting records add. */
-const REST_OBJECTS = 1700
+const REST_OBJECTS = 1900
 const OBJECTS_PER_ACTIVE_CALL = 100
 const OBJECTS_PER_CALL = 100
 

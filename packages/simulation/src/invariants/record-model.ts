@@ -140,6 +140,17 @@ export class RecordModel {
       throw new Violation('records', `${process} deleted ${count} ${journal}, and all of them are new`)
   }
 
+  /** Checks a process that has just closed its runtime. */
+  checkClosed(process: Process, wasStoreAvailable: boolean): void {
+    const { waitingIds, hasReportedDrops } = this.events.get(process.name) ?? {}
+    if (waitingIds === undefined || hasReportedDrops || !wasStoreAvailable) return
+    if (waitingIds.size > 0)
+      throw new Violation(
+        'records',
+        `${process.name} is closed, and ${waitingIds.size} of its events are not in the store, such as ${[...waitingIds][0]}`,
+      )
+  }
+
   /** Checks the processes that write to the server, some time after their last event. */
   checkWritten(nodes: readonly SimulatedNode[], isOnServer: (process: Process) => boolean): void {
     for (const { process } of nodes) {

@@ -2,6 +2,7 @@ import type { Holdfast } from '@holdfast/runtime'
 import type { Process, SimulatedNode } from '../cluster/simulated-node.js'
 import { Violation } from '../engine/violation.js'
 import type { ProcessWork } from '../invariants/memory-model.js'
+import { isContractOperation } from '../policies/contract-policies.js'
 import { CallerSignals } from './caller-signals.js'
 
 interface BreakerCounts {
@@ -66,10 +67,16 @@ export class ProcessRecords {
     runtime.events.on('dead_letter_failed', ({ context }) => {
       if (typeof context?.item_id === 'string') record.itemsNotStored.add(context.item_id)
     })
-    runtime.events.on('retry_success', () => void record.recoveries++)
-    runtime.events.on('retry_failure', () => void record.failures++)
+    runtime.events.on('retry_success', ({ operation }) => {
+      if (!isContractOperation(operation)) record.recoveries++
+    })
+    runtime.events.on('retry_failure', ({ operation }) => {
+      if (!isContractOperation(operation)) record.failures++
+    })
     // The first of the calls has an event of its own.
-    runtime.events.on('calls_shed', ({ context }) => void (record.failures += Number(context?.count) - 1))
+    runtime.events.on('calls_shed', ({ operation, context }) => {
+      if (!isContractOperation(operation)) record.failures += Number(context?.count) - 1
+    })
     for (const state of STATES)
       runtime.events.on(BREAKER_EVENTS[state], () => void record.breakerEvents[state]++)
   }
@@ -81,6 +88,14 @@ export class ProcessRecords {
   /** How much work a process has had, and has now. */
   workOf(process: Process): ProcessWork {
     return this.records.get(process) ?? NO_WORK
+  }
+
+  /** A call of the contract of policies begins or ends. It has counters of its own. */
+  countContractCall(process: Process, change: 1 | -1): void {
+    const record = this.records.get(process)
+    if (record === undefined) return
+    if (change === 1) record.startedCount++
+    record.activeCount += change
   }
 
   countSuccess(process: Process): void {
@@ -97,7 +112,8 @@ export class ProcessRecords {
       const record = process && this.records.get(process)
       if (process?.runtime === undefined || record === undefined) continue
       let [succeeded, recovered, failed] = [0, 0, 0]
-      for (const [, counters] of process.runtime.metrics.counters().operations) {
+      for (const [operation, counters] of process.runtime.metrics.counters().operations) {
+        if (isContractOperation(operation)) continue
         succeeded += counters.succeeded
         recovered += counters.recovered
         failed += counters.failed + counters.exhausted

@@ -1,0 +1,80 @@
+/** The settings of a policy that decide about attempts, in milliseconds; Infinity for no timeout. */
+export interface ContractPolicy {
+  readonly maxAttempts: number
+  readonly backoffType: 'exponential' | 'linear' | 'fixed' | 'immediate' | 'fibonacci'
+  readonly baseDelay: number
+  readonly multiplier: number
+  readonly maxDelay: number
+  readonly jitterType: 'none' | 'full' | 'equal' | 'decorrelated' | 'proportional' | 'additive'
+  readonly jitterAmount: number
+  readonly jitterMin: number
+  readonly jitterMax: number
+  readonly maxRetryAfter: number
+  readonly attemptTimeout: number
+  readonly totalTimeout: number
+  readonly bulkhead?: { readonly limit: number; readonly queue: number; readonly maxWait: number }
+  readonly hedge?: { readonly delay: number; readonly max: number }
+  readonly budget?: { readonly ratio: number; readonly reservePerSecond: number; readonly window: number }
+}
+
+const POLICY: ContractPolicy = {
+  maxAttempts: 3,
+  backoffType: 'exponential',
+  baseDelay: 200,
+  multiplier: 2,
+  maxDelay: 1500,
+  jitterType: 'full',
+  jitterAmount: 0.5,
+  jitterMin: 10,
+  jitterMax: 90,
+  maxRetryAfter: 2000,
+  attemptTimeout: 900,
+  totalTimeout: 4000,
+}
+
+/** The prefix of all operations of the contract. */
+const OPERATION_PREFIX = 'contract-'
+
+/** Each operation has a policy of the same name. None has a breaker, so that a naive model can tell what each call does. */
+export const CONTRACT_POLICIES = {
+  // Calls without options use the path of the runtime that is shortest.
+  'contract-plain': POLICY,
+  'contract-total': {
+    ...POLICY,
+    maxAttempts: 5,
+    backoffType: 'linear',
+    jitterType: 'equal',
+    attemptTimeout: Number.POSITIVE_INFINITY,
+    totalTimeout: 1600,
+  },
+  'contract-bulkhead': { ...POLICY, maxAttempts: 2, bulkhead: { limit: 2, queue: 2, maxWait: 700 } },
+  'contract-budget': {
+    ...POLICY,
+    jitterType: 'proportional',
+    totalTimeout: Number.POSITIVE_INFINITY,
+    budget: { ratio: 0.4, reservePerSecond: 0.1, window: 20_000 },
+  },
+  'contract-hedge': {
+    ...POLICY,
+    maxAttempts: 2,
+    hedge: { delay: 120, max: 2 },
+    bulkhead: { limit: 3, queue: 1, maxWait: 700 },
+  },
+} as const satisfies Record<string, ContractPolicy>
+
+export type ContractOperation = keyof typeof CONTRACT_POLICIES
+
+export const CONTRACT_OPERATIONS = Object.keys(CONTRACT_POLICIES) as readonly ContractOperation[]
+
+/** Whether an operation is one of the contract. */
+export const isContractOperation = (operation: unknown): boolean =>
+  typeof operation === 'string' && operation.startsWith(OPERATION_PREFIX)
+
+/** The policies as they are in the configuration of a node. */
+export const createContractPolicies = (): Record<string, object> =>
+  Object.fromEntries(
+    Object.entries(CONTRACT_POLICIES).map(([operation, policy]) => [
+      operation,
+      Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== Number.POSITIVE_INFINITY)),
+    ]),
+  )

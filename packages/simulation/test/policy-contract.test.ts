@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest'
+import { BudgetModel } from '../src/policies/budget-model.js'
+import { BulkheadModel, type BulkheadUser } from '../src/policies/bulkhead-model.js'
+import { CallReference } from '../src/policies/call-reference.js'
+import { CONTRACT_POLICIES, type ContractPolicy } from '../src/policies/contract-policies.js'
+import { delayRangeOf } from '../src/policies/delay-range.js'
+import type { PlannedContractCall, PlannedRun } from '../src/policies/planned-contract-calls.js'
+import { ShedModel } from '../src/policies/shed-model.js'
+
+const RUN: PlannedRun = { ms: 10, end: 'error', retryAfter: 0, ignoresSignal: false }
+
+const CALL: PlannedContractCall = {
+  operation: 'contract-plain',
+  afterMs: 0,
+  runs: [RUN],
+  retry: undefined,
+  timeout: undefined,
+  hasSignal: false,
+  abortAfterMs: undefined,
+  cancelAfterMs: undefined,
+  beforeRetry: undefined,
+  fallback: undefined,
+}
+
+/** A call on a clock that the test sets. */
+function createCall(planned: Partial<PlannedContractCall> = {}, policy: Partial<ContractPolicy> = {}) {
+  const clock = { time: 0, now: () => clock.time, toleranceMs: () => 0.1 }
+  const rules = { ...CONTRACT_POLICIES['contract-plain'], ...policy }
+  const limits = { bulkhead: undefined, budget: undefined }
+  const call = new CallReference('a call', { ...CALL, ...planned }, rules, limits, clock)
+  return { call, clock }
+}
+
+describe('the reference of a call', () => {
+  it('requires that the function is called at once', () => {
+    const { call } = createCall()
+    expect(() => call.onSubmitted()).toThrow('policies: a call did not call its function')
+  })
+
+  it('requires a delay in the range of the policy, and the next attempt exactly after it', () => {
+    const { call, clock } = createCall()
+    call.onRunEnded(call.onRunStarted(1))
+    expect(() => call.onRetryScheduled(2, 201)).toThrow(
+      'waits for 201 ms before attempt 2, expected 100 to 200',
+    )
+    call.onRetryScheduled(2, 150)
+    clock.time = 149
+    expect(() => call.onRunStarted(2)).toThrow('began attempt 2 after 149 ms, expected 150 ms')
+    clock.time = 150
+    call.onRunStarted(2)
+  })
+
+  it('requires that an attempt is aborted exactly at its timeout', () => {
+    const { call, clock } = createCall()
+    const run = call.onRunStarted(1)
+    clock.time = 905
+    expect(() => call.onRunAborted(run)).toThrow('aborted attempt 1 after 905 ms, expected 900 ms')
+    run.isAborted = false
+    expect(() => call.onRunEnded(run)).toThrow('attempt 1 ran for 905 ms without a timeout')
+  })
+
+  it('accepts no attempt after the end', () => {
+    const { call } = createCall({ runs: [{ ...RUN, end: 'value' }] })
+    const run = call.onRunStarted(1)
+    call.onRunEnded(run)
+    call.onSettled({ value: run.value })
+    expect(() => call.onRunStarted(2)).toThrow('called its function (attempt 2) after it had ended')
+  })
+
+  it('accepts no late result', () => {
+    const { call, clock } = createCall({ runs: [RUN, { ...RUN, end: 'value' }] })
+    const late = call.onRunStarted(1)
+    clock.time = 900
+    call.onRunAborted(late)
+    call.onRetryScheduled(2, 200)
+    clock.time = 1100
+    call.onRunStarted(2)
+    call.onRunEnded(late)
+    expect(() => call.onSettled({ value: late.value })).toThrow('events about its end, expected 1')
+  })
+
+  it('requires one event about the end of a call that failed, with the reason', () => {
+    const { call } = createCall({ runs: [{ ...RUN, end: 'permanent' }] })
+    const run = call.onRunStarted(1)
+    call.onRunEnded(run)
+    expect(() => call.onEndReported(false, 'deadline')).toThrow(
+      'ended as deadline while it was failed, expected not_retryable',
+    )
+    expect(() => call.onSettled({ error: new Error('another') })).toThrow('settled with the error  another')
+  })
+
+  it('requires a hedge after its delay, and not before', () => {
+    const { call, clock } = createCall(
+      { runs: [{ ...RUN, end: 'value' }] },
+      { hedge: { delay: 100, max: 1 } },
+    )
+    const first = call.onRunStarted(1)
+    clock.time = 50
+    expect(() => call.onRunStarted(1)).toThrow('began a hedge after 50 ms, expected 100 ms')
+    clock.time = 120
+    expect(() => call.onRunEnded(first)).toThrow('did not begin a hedge 20 ms ago')
+  })
+})
+
+describe('the model of a bulkhead', () => {
+  const createUser = (name: string) => ({ name, submittedAt: 0, isDone: false, canBeDone: false })
+  const createBulkhead = () => new BulkheadModel('a', { limit: 1, queue: 1, maxWait: 100 })
+  const submit = (bulkhead: BulkheadModel, ...users: BulkheadUser[]) => {
+    for (const user of users) bulkhead.onSubmitted(user)
+  }
+
+  it('requires that a free slot is given to the call that waits', () => {
+    const bulkhead = createBulkhead()
+    const [first, second] = [createUser('first'), createUser('second')]
+    submit(bulkhead, first)
+    bulkhead.onStarted(first)
+    submit(bulkhead, second)
+    bulkhead.checkSlots()
+    expect(() => bulkhead.onStarted(second)).toThrow('gave second a slot, and 1 calls have one')
+    first.isDone = true
+    expect(() => bulkhead.checkSlots()).toThrow('has a free slot, and second waits')
+  })
+
+  it('rejects a call if its queue is full, or after the longest wait', () => {
+    const bulkhead = createBulkhead()
+    const [first, second, third] = [createUser('first'), createUser('second'), createUser('third')]
+    submit(bulkhead, first)
+    bulkhead.onStarted(first)
+    submit(bulkhead, second, third)
+    bulkhead.onRejected(third, 0, 0.1)
+    expect(() => bulkhead.onRejected(second, 99, 0.1)).toThrow('rejected second after 99 ms, expected 100 ms')
+  })
+})
+
+describe('the other models of policies', () => {
+  it('counts the retries that a budget has left', () => {
+    const budget = new BudgetModel({ ratio: 0.5, reservePerSecond: 0, window: 1000 })
+    budget.countCall(0)
+    expect(budget.withdraw(1)).toBe(false)
+    budget.countCall(1)
+    expect(budget.withdraw(2)).toBe(true)
+    expect(budget.withdraw(3)).toBe(false)
+    budget.refund(4)
+    expect(budget.withdraw(5)).toBe(true)
+    expect(budget.withdraw(1010)).toBe(false)
+  })
+
+  it('limits delays by the maximum', () => {
+    const policy: ContractPolicy = { ...CONTRACT_POLICIES['contract-plain'], jitterType: 'none' }
+    expect([1, 2, 3, 4].map((n) => delayRangeOf(policy, n, 0).max)).toEqual([200, 400, 800, 1500])
+  })
+
+  it('requires one record of rejected calls in a period, and their number at its end', () => {
+    const shed = new ShedModel('a')
+    expect(() => shed.onRejected(false, 0, 0.1)).toThrow('did not record a rejected call')
+    shed.onRejected(true, 0, 0.1)
+    shed.onRejected(false, 500, 0.1)
+    expect(() => shed.onRejected(true, 600, 0.1)).toThrow('recorded two rejected calls in one period')
+    expect(() => shed.onReported(3, 1000, 0.1, false)).toThrow('reported 3 rejected calls, expected 2')
+    expect(() => shed.checkReported(1001, 0.1)).toThrow('did not report 2 rejected calls')
+  })
+})
