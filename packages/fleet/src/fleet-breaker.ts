@@ -103,7 +103,8 @@ export class FleetBreaker implements BreakerLink {
       return
     }
     if (this.options.share === 'counts') this.counts.add(isFailure)
-    if (isFailure && breaker.currentState === 'open') this.onLocalOpen()
+    // A success can open a rate window too: a slow one, or one that makes the number of calls large enough.
+    if ((isFailure || state === 'closed') && breaker.currentState === 'open') this.onLocalOpen()
   }
 
   onCommand(command: OperatorCommand): void {
