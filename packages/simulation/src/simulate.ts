@@ -11,9 +11,11 @@ import { Violation } from './engine/violation.js'
 import { START_WALL_MS } from './engine/virtual-clock.js'
 import { BreakerModel } from './invariants/breaker-model.js'
 import { checkConnections } from './invariants/connection-model.js'
+import { FLEET_CHECK_INTERVAL_MS, FleetModel } from './invariants/fleet-model.js'
 import { HousekeepingModel } from './invariants/housekeeping-model.js'
 import { MemberChangeModel } from './invariants/member-change-model.js'
 import { MemoryModel } from './invariants/memory-model.js'
+import { NaiveBreakerModel } from './invariants/naive-breaker-model.js'
 import { OpeningModel } from './invariants/opening-model.js'
 import { PermitModel } from './invariants/permit-model.js'
 import { PoolModel } from './invariants/pool-model.js'
@@ -118,6 +120,7 @@ export async function simulate(
   const records = new RecordModel()
   const housekeeping = new HousekeepingModel(() => scheduler.now)
   const permits = new PermitModel()
+  const naiveBreakers = new NaiveBreakerModel(check)
   const pools = new PoolModel(check, scenario)
   const storeOf = (process: string) => cluster.storeOf(process)
   const memberChanges = new MemberChangeModel(scheduler, storeOf)
@@ -155,6 +158,8 @@ export async function simulate(
         openings.onStarted(process, runtime)
         records.onStarted(process, runtime)
         permits.onStarted(process, runtime)
+        naiveBreakers.onStarted(process, runtime)
+        fleet.onStarted(process, runtime)
         pools.onStarted(process, runtime)
         policies.onStarted(process, runtime)
         check(() => saved.onStarted(process, runtime))
@@ -244,6 +249,10 @@ export async function simulate(
     },
     openSqlite,
   )
+  const fleet = new FleetModel(
+    { redis: cluster.redis, redisNow: () => cluster.now(), now: () => scheduler.now },
+    scenario,
+  )
   const contracts = new Map(
     cluster.nodes.map(({ name }) => [
       name,
@@ -307,6 +316,8 @@ export async function simulate(
         memberChanges.checkConverged(cluster.nodes)
       }),
     )
+  for (let at = FLEET_CHECK_INTERVAL_MS; at < DRILL_START_MS; at += FLEET_CHECK_INTERVAL_MS)
+    scheduler.schedule(at, () => check(() => fleet.check(cluster.nodes)))
   for (let at = CONTRACT_INTERVAL_MS; at < DURATION_MS - CONTRACT_INTERVAL_MS; at += CONTRACT_INTERVAL_MS)
     scheduler.schedule(at, () => {
       for (const { name, process, runtime } of cluster.nodes) {
@@ -355,6 +366,7 @@ export async function simulate(
         if (violation !== undefined) throw new Stop()
         memory.checkTimers(cluster.nodes)
         permits.check(cluster.nodes)
+        fleet.checkLeases(cluster.nodes)
         openings.onEventEnded()
         pools.onEventEnded()
         policies.onEventEnded()
@@ -415,6 +427,7 @@ export async function simulate(
       leases: deadLetters.leaseCount,
       entries: deadLetters.entries.size,
       probes: breakers.probeCount,
+      breakerComparisons: naiveBreakers.comparisonCount,
       saves: saved.saveCount,
       failedSaves: saved.failureCount,
       restored: saved.restoredCount,

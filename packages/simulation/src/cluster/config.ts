@@ -1,4 +1,5 @@
 import { createContractPolicies } from '../policies/contract-policies.js'
+import { breakerSettings } from '../scenario/breaker-kinds.js'
 import {
   ALL_OPERATIONS,
   MEMBERS,
@@ -8,9 +9,6 @@ import {
   POOL_OPERATION,
   type Scenario,
 } from '../scenario/scenario.js'
-
-/** How many probes a half-open breaker of the workload allows. */
-export const HALF_OPEN_MAX = 2
 
 /** The limits of a call, from its policy; undefined without a timeout. */
 export interface CallLimits {
@@ -30,19 +28,11 @@ export const POLICY_LIMITS: Record<Operation, CallLimits> = {
   crawl: LIMITS,
 }
 
-const breaker = {
-  failureThreshold: 4,
-  windowDuration: 30_000,
-  timeoutDuration: 15_000,
-  successThreshold: 2,
-  halfOpenMax: HALF_OPEN_MAX,
-}
-
 const definedLimits = (limits: CallLimits): object =>
   Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined))
 
 /** The parts of the configuration that differ between scenarios. */
-export type ConfigChoices = Pick<Scenario, 'poolShare' | 'persists'>
+export type ConfigChoices = Pick<Scenario, 'poolShare' | 'persists' | 'breakerKinds'>
 
 export const memberUrl = (member: MemberId): string => `http://${member}.example:8080`
 
@@ -50,7 +40,7 @@ export const memberUrl = (member: MemberId): string => `http://${member}.example
 export const createNodeConfig = (
   node: string,
   redisUrl: string | undefined,
-  { poolShare, persists }: ConfigChoices,
+  { poolShare, persists, breakerKinds }: ConfigChoices,
 ): object => ({
   ...(redisUrl !== undefined && { shared: redisUrl }),
   // Heartbeats would be most of the events.
@@ -70,14 +60,26 @@ export const createNodeConfig = (
     ),
   },
   circuitBreakers: {
-    mail: { ...breaker, persistState: persists, share: 'state' },
-    search: { ...breaker, persistState: persists, share: 'counts' },
-    billing: { ...breaker, persistState: persists, share: 'quorum', quorum: 0.5, minimumCalls: 2 },
-    report: { ...breaker, persistState: persists, share: 'none' },
+    mail: { ...breakerSettings(breakerKinds, 0), persistState: persists, share: 'state' },
+    search: { ...breakerSettings(breakerKinds, 1), persistState: persists, share: 'counts' },
+    billing: {
+      ...breakerSettings(breakerKinds, 2),
+      persistState: persists,
+      share: 'quorum',
+      quorum: 0.5,
+      minimumCalls: 2,
+    },
+    report: { ...breakerSettings(breakerKinds, 3), persistState: persists, share: 'none' },
   },
   pools: {
     [POOL]: {
-      circuitBreaker: { ...breaker, persistState: persists, share: poolShare, quorum: 0.5, minimumCalls: 2 },
+      circuitBreaker: {
+        ...breakerSettings(breakerKinds, 4),
+        persistState: persists,
+        share: poolShare,
+        quorum: 0.5,
+        minimumCalls: 2,
+      },
       members: MEMBERS.map((id) => ({ id, url: memberUrl(id) })),
     },
   },

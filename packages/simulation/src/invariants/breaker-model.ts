@@ -1,6 +1,5 @@
 import type { Holdfast } from '@holdfast/runtime'
 import type { FleetBreaker } from '../../../fleet/src/fleet-breaker.js'
-import { HALF_OPEN_MAX } from '../cluster/config.js'
 import type { Process, SimulatedNode } from '../cluster/simulated-node.js'
 import { Violation } from '../engine/violation.js'
 import { SHARED_OPERATIONS } from '../scenario/drill.js'
@@ -45,7 +44,7 @@ export class BreakerModel {
       link.onProbeStarted = (permit, lease) => {
         const token = link.probes.lease?.token
         if (process.isAlive && link.isShared && link.isFleetOpen)
-          this.check(() => this.onProbe(process.name, operation, token))
+          this.check(() => this.onProbe(process.name, operation, token, link.breaker.settings.halfOpenMax))
         onProbeStarted(permit, lease)
       }
     }
@@ -56,7 +55,12 @@ export class BreakerModel {
     this.lostAt = this.now()
   }
 
-  private onProbe(process: string, operation: Operation, token: string | undefined): void {
+  private onProbe(
+    process: string,
+    operation: Operation,
+    token: string | undefined,
+    halfOpenMax: number,
+  ): void {
     this.probeCount++
     this.trace(process, `probe ${operation} ${token}`)
     if (token === undefined)
@@ -68,7 +72,7 @@ export class BreakerModel {
     this.tokensByEpoch.set(epoch, tokens)
     if (tokens.has(token)) throw new Violation('probes', `${process} probes ${operation} with a used permit`)
     tokens.add(token)
-    if (tokens.size > HALF_OPEN_MAX)
+    if (tokens.size > halfOpenMax)
       throw new Violation('probes', `${tokens.size} probes of ${operation} in one epoch`)
   }
 

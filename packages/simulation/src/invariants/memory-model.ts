@@ -63,8 +63,8 @@ const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
   LatencyLog: 60,
   OperationRecorder: 96,
   OperationCompiler: 80,
-  // The results of the last 30 s, of which four open the breaker.
-  OutcomeWindow: 64,
+  // The results of the last minute.
+  OutcomeWindow: 400,
   // The columns of the tables.
   JournalBuffer: 10,
   SessionBuffer: 6,

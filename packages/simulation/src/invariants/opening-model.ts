@@ -49,7 +49,8 @@ export class OpeningModel {
   onStarted(process: Process, runtime: Holdfast): void {
     const { breaker } = runtime.guard(LONE_OPERATION)
     if (breaker === undefined) return
-    const { failureThreshold, windowDuration } = breaker.settings
+    const { failureThreshold, windowDuration, windowType, slowCallDuration } = breaker.settings
+    const isCounted = windowType === 'rolling' && slowCallDuration === undefined
     const model: LoneBreaker = {
       breaker,
       changedAt: this.now(),
@@ -64,7 +65,7 @@ export class OpeningModel {
       const { changedAt, state, failures } = model
       const now = this.now()
       Object.assign(model, { changedAt: now, state: toState, failures: [] })
-      if (toState !== 'open' || now - model.trippedAt < TRIP_MS) return
+      if (!isCounted || toState !== 'open' || now - model.trippedAt < TRIP_MS) return
       if (this.isRestored && now - startedAt <= windowDuration) return
       const since = state === 'half_open' ? changedAt : Math.max(changedAt, now - windowDuration - 1)
       const counted = failures.filter(({ startedAt, endedAt }) => startedAt >= changedAt && endedAt >= since)

@@ -1,6 +1,5 @@
 import type { Holdfast } from '@holdfast/runtime'
 import type { CircuitBreaker, Pool, PoolEvent } from 'holdfast'
-import { HALF_OPEN_MAX } from '../cluster/config.js'
 import type { Process, SimulatedNode } from '../cluster/simulated-node.js'
 import type { AttemptEnd } from '../cluster/upstreams.js'
 import { Violation } from '../engine/violation.js'
@@ -176,7 +175,8 @@ export class PoolModel {
     if (member.breakerState === 'open') fail('has an open breaker')
     if (member.breakerState === 'half_open') {
       member.probes.add(attempt)
-      if (member.probes.size > HALF_OPEN_MAX) fail(`has ${member.probes.size} probes`)
+      const { halfOpenMax = 1 } = this.settingsOf(process, id) ?? {}
+      if (member.probes.size > halfOpenMax) fail(`has ${member.probes.size} probes`)
     }
     return attempt
   }
@@ -215,8 +215,7 @@ export class PoolModel {
       const { before, hasOtherEnds, openings } = processPool
       Object.assign(processPool, { before: undefined, hasOtherEnds: false, openings: [] })
       if (!process.isAlive) continue
-      for (const { member, from } of openings)
-        this.check(() => this.checkOpening(process, processPool, member, from))
+      for (const { member, from } of openings) this.check(() => this.checkOpening(process, member, from))
       if (before !== undefined && !hasOtherEnds && describe(processPool.pool) !== before)
         throw new Violation(
           'members',
@@ -226,19 +225,15 @@ export class PoolModel {
   }
 
   /** A breaker that is not shared opens after enough failures of attempts that began in its current state. */
-  private checkOpening(
-    process: Process,
-    { pool }: ProcessPool,
-    member: MemberState,
-    from: MemberState,
-  ): void {
+  private checkOpening(process: Process, member: MemberState, from: MemberState): void {
     const now = process.clock.now()
     const { failures } = member
     member.failures = []
     if (this.share !== 'none' || now - member.trippedAt < TRIP_MS || from.breakerState === 'open') return
-    const breaker = pool.usedBreakers().find(({ id }) => id === `pool:${POOL}:${member.id}`)
-    if (breaker === undefined) return
-    const { failureThreshold, windowDuration } = breaker.settings
+    const settings = this.settingsOf(process, member.id)
+    // Slow calls open a half-open breaker without a failure.
+    if (settings?.windowType !== 'rolling' || settings.slowCallDuration !== undefined) return
+    const { failureThreshold, windowDuration } = settings
     // A breaker that was restored begins with the failures that were saved.
     if (this.isRestored && now - member.addedAt <= windowDuration) return
     const isHalfOpen = from.breakerState === 'half_open'
@@ -252,6 +247,11 @@ export class PoolModel {
         'openings',
         `${process.name} opened the breaker of ${member.id} in the state ${from.breakerState} with ${counted.length} failures, expected ${expected}`,
       )
+  }
+
+  private settingsOf(process: Process, id: string): CircuitBreaker['settings'] | undefined {
+    const breakers = this.pools.get(process)?.pool.usedBreakers() ?? []
+    return breakers.find((breaker) => breaker.id === `pool:${POOL}:${id}`)?.settings
   }
 
   /** Checks that the counters of each member equal its attempts that have ended. */

@@ -1,4 +1,5 @@
 import { Choices } from '../engine/seeded-random.js'
+import { planBreakerKinds } from './breaker-kinds.js'
 import {
   CALLS_END_MS,
   FAULTS_END_MS,
@@ -55,6 +56,7 @@ export function generateScenario(seed: number): Scenario {
   const persists = choices.chance(0.5)
   const sqliteNodes = planSqliteNodes(choices, nodes, diskNodes)
   for (const node of sqliteNodes) faults.push(...planSqliteFaults(choices, node))
+  const breakerKinds = planBreakerKinds(choices)
   const byTime = (a: { at: number }, b: { at: number }) => a.at - b.at
   return {
     seed,
@@ -63,6 +65,7 @@ export function generateScenario(seed: number): Scenario {
     sqliteNodes,
     poolShare,
     persists,
+    breakerKinds,
     calls: calls.toSorted(byTime),
     faults: faults.toSorted(byTime),
   }

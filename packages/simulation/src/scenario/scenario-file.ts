@@ -1,4 +1,5 @@
 import { SQLITE_FAULTS } from '../sqlite/simulated-database.js'
+import { BREAKER_KINDS } from './breaker-kinds.js'
 import {
   ALL_OPERATIONS,
   CRASH_TARGETS,
@@ -140,6 +141,7 @@ const scenario = object({
   sqliteNodes: list(index),
   poolShare: oneOf(...POOL_SHARES),
   persists: boolean,
+  breakerKinds: optional(list(oneOf(...BREAKER_KINDS))),
   calls: list(
     object({
       at: duration,

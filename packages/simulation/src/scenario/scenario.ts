@@ -1,6 +1,7 @@
 import type { DiskFault } from '../disk/simulated-disk.js'
 import type { SqliteFault } from '../sqlite/simulated-database.js'
 import type { PostgresFault, RedisFault, RedisLoss } from '../substitutes/index.js'
+import type { BreakerKind } from './breaker-kinds.js'
 
 /**
  * The time of one simulation: faults happen until `FAULTS_END_MS`, and calls until `CALLS_END_MS`. After an hour each node shows that it
@@ -159,6 +160,8 @@ export interface Scenario {
   readonly poolShare: (typeof POOL_SHARES)[number]
   /** Whether the breakers are restored after a restart (`persist_state`). */
   readonly persists: boolean
+  /** The settings of the breakers of the operations and of the pool. Without them all have rolling windows. */
+  readonly breakerKinds?: readonly BreakerKind[]
   readonly calls: readonly PlannedCall[]
   readonly faults: readonly Fault[]
 }
