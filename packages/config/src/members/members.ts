@@ -115,8 +115,21 @@ export function addMember(
   return withMember(layer, pool, id, toWireChange(id, fields))
 }
 
-/** Returns a layer with a changed member. */
-export function changeMember(layer: Layer, pool: string, id: string, input: MemberChange): Layer {
+/**
+ * Returns a layer with a changed member; `below` are the members of the files. @throws INVALID_OPTIONS if it is not valid, or the
+ * member does not exist, because another process has just removed it for example
+ */
+export function changeMember(
+  layer: Layer,
+  pool: string,
+  below: readonly MemberEntry[],
+  id: string,
+  input: MemberChange,
+): Layer {
+  if (!layeredMembers(layer, pool, below).some(({ entry }) => memberId(entry) === id))
+    throw createMemberError(id, [
+      createProblem('id', 'invalid', `a member of the pool ${pool}`, JSON.stringify(id)),
+    ])
   const existing = layer.pools?.[pool]?.members?.[id]
   return withMember(layer, pool, id, { ...existing, ...toWireChange(id, input) })
 }

@@ -82,7 +82,7 @@ export class Pools implements PoolService {
     if (this.isConfigured(poolId, id))
       await config.changeLayer((layer) => {
         const wasDraining = layer.pools?.[poolId]?.members?.[id]?.draining != null
-        return changeMember(layer, poolId, id, {
+        return changeMember(layer, poolId, config.filedMembers(poolId), id, {
           ...(mode !== undefined && { enabled: mode !== 'disabled' }),
           ...(mode !== undefined &&
             (mode === 'draining' || wasDraining) && { draining: mode === 'draining' }),
