@@ -30,6 +30,7 @@ import {
   FAULTS_END_MS,
   type Scenario,
 } from './scenario/scenario.js'
+import { runSmallCluster, type SmallClusterResult } from './small-cluster/index.js'
 import { loadRealDriver } from './sqlite/simulated-database.js'
 import { runFilesHistory } from './store-history/files-history.js'
 import { Trace } from './trace.js'
@@ -355,11 +356,16 @@ export async function simulate(
   if (!record) Error.stackTraceLimit = 0
   console.error = (...args: unknown[]) => addTrace('stderr', args.join(' '))
   process.on('unhandledRejection', onUnhandled)
+  let smallCluster: SmallClusterResult | undefined
   try {
     const filesViolation = await runFilesHistory(scenario.seed, (at, subject, text) =>
       trace.add(at, subject, text),
     )
     if (filesViolation !== undefined) throw filesViolation
+    smallCluster = await runInMacrotask(() =>
+      runSmallCluster(scenario.seed, (now, subject, text) => trace.add(now, subject, text), onEvent),
+    )
+    if (smallCluster.violation !== undefined) throw smallCluster.violation
     await runInMacrotask(() =>
       scheduler.runUntil(DURATION_MS, () => {
         cluster.crashes.onEventEnded()
@@ -440,6 +446,7 @@ export async function simulate(
       largestObjects: memory.largest.objects,
       busiestSecond: scheduler.maxPeriodCount,
       largestTimers: memory.largest.timers,
+      ...smallCluster?.stats,
     },
   }
 }

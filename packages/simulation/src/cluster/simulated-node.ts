@@ -54,8 +54,16 @@ export class SimulatedNode {
   private readonly scheduler: Scheduler
   private readonly choices: Choices
   private readonly environment: ProcessEnvironment
+  private readonly refreshInterval: number
 
-  constructor(name: string, scheduler: Scheduler, choices: Choices, environment: ProcessEnvironment) {
+  constructor(
+    name: string,
+    scheduler: Scheduler,
+    choices: Choices,
+    environment: ProcessEnvironment,
+    refreshInterval = REFRESH_INTERVAL_MS,
+  ) {
+    this.refreshInterval = refreshInterval
     this.name = name
     this.scheduler = scheduler
     this.choices = choices
@@ -88,7 +96,8 @@ export class SimulatedNode {
     const options = { config, env: {}, watch: false, clock: clock as Clock, random: process.random }
     // The size of a record decides how a write to a disk fails, so no name may depend on the machine of the simulation.
     const identity = { hostname: this.name, pid: this.starts }
-    const ports = { openStore, redisDriver, refreshInterval: REFRESH_INTERVAL_MS, identity }
+    const { refreshInterval } = this
+    const ports = { openStore, redisDriver, refreshInterval, identity }
     openRuntime(options, ports).then(
       (runtime) => {
         if (!process.isAlive) return

@@ -1,0 +1,124 @@
+import { KeyRing } from '@holdfast/store'
+import { describe, expect, it } from 'vitest'
+import { BatchModel } from '../../src/small-cluster/batch-model.js'
+import { LayerModel } from '../../src/small-cluster/layer-model.js'
+import { PeriodicModel } from '../../src/small-cluster/periodic-model.js'
+import { QueueModel } from '../../src/small-cluster/queue-model.js'
+import { ResultModel } from '../../src/small-cluster/result-model.js'
+
+const createLayerModel = () =>
+  new LayerModel(
+    () => 0,
+    (layer) => layer as never,
+  )
+const append = (by: string, after: number, layer: object) => ({
+  process: 'n1.1',
+  method: 'layers.append',
+  args: [{ by, layer }, after],
+})
+
+describe('the model of live changes', () => {
+  const policies = { p0: { max_attempts: 2 }, p1: { max_attempts: 3 } }
+
+  it('finds a change that overwrites another one', () => {
+    const model = createLayerModel()
+    model.onStarted('n1.1', 'first', { kind: 'policy', id: 'p0', fields: { max_attempts: 2 } })
+    model.onStarted('n2.1', 'second', { kind: 'policy', id: 'p1', fields: { max_attempts: 3 } })
+    model.onExecuted(append('first', 0, { policies: { p0: policies.p0 } }), true)
+    expect(() => model.onExecuted(append('second', 1, { policies: { p1: policies.p1 } }), true)).toThrow(
+      'a change of policy p1 also changed policy p0',
+    )
+  })
+
+  it('finds a change that was acknowledged and not stored, stored twice, or rejected and stored', () => {
+    const model = createLayerModel()
+    model.onStarted('n1.1', 'a', { kind: 'all' })
+    expect(() => model.onAcknowledged('a', {} as never)).toThrow('the history does not have it')
+    model.onExecuted(append('a', 0, {}), true)
+    expect(() => model.onFailed('a', { code: 'CONFIG_INVALID' })).toThrow('rejected with CONFIG_INVALID')
+    expect(() => model.onExecuted(append('a', 1, {}), true)).toThrow('as versions 1 and 2')
+  })
+
+  it('finds a process that does not have the newest layer', () => {
+    const model = createLayerModel()
+    const runtime = { config: { layer: { policies } } } as never
+    expect(() => model.checkKnown('n1.1', runtime)).toThrow('n1.1 has none of the layers')
+  })
+})
+
+describe('the model of batches', () => {
+  const plan = {
+    operation: undefined,
+    limit: undefined,
+    concurrency: 1,
+    rate: undefined,
+    retryFailed: false,
+    hasIds: false,
+    handled: [],
+  }
+  const lease = { process: 'n1.1', kind: 'batch' } as never
+
+  it('finds a result that differs from what was stored', () => {
+    const model = new BatchModel('n1.1', plan, () => 0)
+    expect(() => model.onResult({ succeeded: 1, failed: 0, skipped: 0 }, [])).toThrow(
+      'reports 1 succeeded, expected 0',
+    )
+  })
+
+  it('finds too many handlers, and handlers after an abort', () => {
+    const model = new BatchModel('n1.1', plan, () => 0)
+    model.onHandlerStarted(lease)
+    expect(() => model.onHandlerStarted(lease)).toThrow('runs 2 handlers, expected at most 1')
+    model.stop()
+    expect(() => model.onHandlerStarted(lease)).toThrow('started a handler after it was stopped')
+  })
+})
+
+describe('the model of the queue', () => {
+  const add = (id: string, key: string) => ({
+    dlqId: id,
+    idempotencyKey: key,
+    operationType: 'fast',
+    originalPayload: 1,
+  })
+  const call = (entry: object) => ({
+    process: 'n1.1',
+    method: 'deadLetters.add',
+    args: [[entry], { maxEntries: 9 }],
+  })
+
+  it('finds two entries with one key, and an item that was rejected without a reason', () => {
+    const model = new QueueModel(9, new KeyRing(undefined))
+    const entry = add('d1', 'k')
+    model.onExecuted(call(entry), [{ result: 'added', entry }])
+    const other = add('d2', 'k')
+    expect(() => model.onExecuted(call(other), [{ result: 'added', entry: other }])).toThrow('two entries')
+    expect(() => model.onRejected('k', 1, 'DEAD_LETTERS_FULL', false)).toThrow('was rejected with')
+  })
+
+  it('finds a second warning about the same condition', () => {
+    const model = new QueueModel(9, new KeyRing(undefined))
+    model.onWarning('n1.1', 8)
+    expect(() => model.onWarning('n1.1', 9)).toThrow('n1.1 warned again')
+  })
+})
+
+it('a result that is stored and not reported is found', () => {
+  const model = new ResultModel(() => 5)
+  model.onStored('n1.1', 'd1', 'completed')
+  expect(() => model.checkReported('n1.1', 10)).toThrow(
+    'n1.1 d1 completed was stored 1 times and reported 0 times',
+  )
+})
+
+it('a periodic task that ends and a call after the close are found', () => {
+  let now = 0
+  const model = new PeriodicModel(() => now)
+  model.onStarted('n1.1')
+  now = 100_000
+  expect(() => model.check('n1.1')).toThrow('n1.1 has not called')
+  model.onClosed('n1.1')
+  expect(() => model.onCalled({ process: 'n1.1', method: 'layers.latest', args: [] })).toThrow(
+    'after its close',
+  )
+})
