@@ -31,7 +31,9 @@ import {
   type Scenario,
 } from './scenario/scenario.js'
 import { runSmallCluster, type SmallClusterResult } from './small-cluster/index.js'
+import { runMemoryHistory } from './sqlite/memory-history.js'
 import { loadRealDriver } from './sqlite/simulated-database.js'
+import { runSqliteHistory } from './sqlite/sqlite-history.js'
 import { runFilesHistory } from './store-history/files-history.js'
 import { Trace } from './trace.js'
 import { Workload } from './workload/workload.js'
@@ -358,10 +360,10 @@ export async function simulate(
   process.on('unhandledRejection', onUnhandled)
   let smallCluster: SmallClusterResult | undefined
   try {
-    const filesViolation = await runFilesHistory(scenario.seed, (at, subject, text) =>
-      trace.add(at, subject, text),
-    )
-    if (filesViolation !== undefined) throw filesViolation
+    for (const runHistory of [runFilesHistory, runMemoryHistory, runSqliteHistory]) {
+      const found = await runHistory(scenario.seed, (at, subject, text) => trace.add(at, subject, text))
+      if (found !== undefined) throw found
+    }
     smallCluster = await runInMacrotask(() =>
       runSmallCluster(scenario.seed, (now, subject, text) => trace.add(now, subject, text), onEvent),
     )

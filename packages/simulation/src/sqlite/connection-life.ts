@@ -1,9 +1,16 @@
 import type { SqliteDriver, SqliteStatement } from '../../../store/src/sqlite/driver.js'
 import type { SimulatedDatabase, StatementKind } from './simulated-database.js'
 
-/** The tables whose changes are durable when the store acknowledges them. */
-const DURABLE_TABLES =
-  /\b(?:INTO|UPDATE|FROM)\s+(dead_letters|processed_ids|audit|config_layers|named_values)\b/i
+/** Changes that are durable when the store acknowledges them. Old records and versions are deleted without a flush. */
+const DURABLE_CHANGES = [
+  /^\s*INSERT .*?\bINTO\s+(dead_letters|processed_ids|audit|config_layers|named_values)\b/is,
+  /^\s*UPDATE\s+(dead_letters|config_layers|named_values)\b/i,
+  /^\s*DELETE FROM\s+(dead_letters|processed_ids|named_values)\b/i,
+]
+
+/** The table that a statement changes, if the change must be durable. */
+const durableTableOf = (sql: string): string | undefined =>
+  DURABLE_CHANGES.map((pattern) => pattern.exec(sql)?.[1]).find((table) => table !== undefined)
 
 /** How long a statement takes at most, so that transactions exceed their budget of time. */
 const MAX_STATEMENT_MS = 1
@@ -24,6 +31,9 @@ const CHECKPOINT = /^PRAGMA wal_checkpoint/i
 /** The error of a statement of code that still runs after its process or thread has ended. No caller gets it. */
 const createEndedError = () => new Error('the thread has ended')
 
+/** Is called with the kind of a statement. */
+export type OnStatement = (kind: StatementKind) => void
+
 /**
  * The connections of one process or thread to a file. They end with it: open transactions are rolled back, and no statement of code
  * that still runs has an effect.
@@ -32,11 +42,14 @@ export class ConnectionLife {
   isAlive = true
   /** The time that statements took, in milliseconds. */
   busyMs = 0
+  /** Called before each statement. It can throw an error of SQLite. */
+  private readonly onStatement: OnStatement | undefined
   private readonly database: SimulatedDatabase
   private readonly open = new Set<SqliteDriver>()
 
-  constructor(database: SimulatedDatabase) {
+  constructor(database: SimulatedDatabase, onStatement?: OnStatement) {
     this.database = database
+    this.onStatement = onStatement
   }
 
   end(): void {
@@ -72,6 +85,7 @@ export class ConnectionLife {
       if (kind === 'commit') database.beforeCommit()
       if (!this.isAlive) throw createEndedError()
       try {
+        this.onStatement?.(kind)
         database.mayFail(kind)
       } catch (error) {
         const endsTransaction = kind === 'commit' || database.random() < 0.3
@@ -109,7 +123,7 @@ export class ConnectionLife {
       prepare: (sql) => {
         if (!this.isAlive) throw createEndedError()
         const kind = kindOf(sql)
-        const table = kind === 'write' ? DURABLE_TABLES.exec(sql)?.[1] : undefined
+        const table = kind === 'write' ? durableTableOf(sql) : undefined
         const statement: SqliteStatement = real.prepare(sql)
         return {
           run: (values) => run(kind, table, () => statement.run(values)),

@@ -18,6 +18,12 @@ export type StatementKind = 'begin' | 'commit' | 'write' | 'read' | 'other'
 /** Primary result codes of SQLite. */
 const CODES = { SQLITE_BUSY: 5, SQLITE_IOERR: 10, SQLITE_FULL: 13 } as const
 
+type SqliteCode = keyof typeof CODES
+
+/** Creates an error with the fields of both drivers. */
+export const createSqliteError = (code: SqliteCode, message: string): Error =>
+  Object.assign(new Error(`${message} (simulated)`), { code, errcode: CODES[code], rawCode: CODES[code] })
+
 /** The share of statements that fail during a fault. */
 const SHARES: Readonly<Record<SqliteFault, number>> = { error: 0.3, flaky: 0.03, full: 0.6, locked: 1 }
 
@@ -139,19 +145,19 @@ export class SimulatedDatabase {
     if (fault !== undefined && this.choices.chance(SHARES[fault])) this.fail('SQLITE_IOERR', 'disk I/O error')
   }
 
-  private fail(code: keyof typeof CODES, message: string): never {
+  private fail(code: SqliteCode, message: string): never {
     this.failureCount++
-    // The fields of both drivers.
-    throw Object.assign(new Error(`${message} (simulated)`), {
-      code,
-      errcode: CODES[code],
-      rawCode: CODES[code],
-    })
+    throw createSqliteError(code, message)
   }
 
   /** Calls `crash` at a commit: the first one from now on has number 1. */
   crashAtCommit(number: number, isBefore: boolean, crash: () => void): void {
     this.crashes.push({ remaining: number, isBefore, crash })
+  }
+
+  /** Forgets the crashes that have not happened. */
+  disarmCrashes(): void {
+    this.crashes = []
   }
 
   /** A transaction is about to be committed. Crashes that come before the commit happen now. */

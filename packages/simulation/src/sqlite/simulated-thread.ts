@@ -2,7 +2,7 @@ import type { Clock } from 'holdfast'
 import type { StartThread } from '../../../store/src/sqlite/thread-port.js'
 import { createThreadServer } from '../../../store/src/sqlite/thread-server.js'
 import type { Choices } from '../engine/seeded-random.js'
-import { ConnectionLife } from './connection-life.js'
+import { ConnectionLife, type OnStatement } from './connection-life.js'
 import type { SimulatedDatabase } from './simulated-database.js'
 import { createSqlitePlatform } from './sqlite-platform.js'
 
@@ -18,6 +18,7 @@ export interface ThreadParts {
   readonly database: SimulatedDatabase
   readonly clock: Clock
   readonly choices: Choices
+  readonly onStatement?: OnStatement
 }
 
 /** The threads of a process, of which one runs at a time. */
@@ -32,13 +33,13 @@ export interface ProcessThreads {
 }
 
 /** Creates the threads of a process, which run in this thread on virtual time. */
-export function createProcessThreads({ database, clock, choices }: ThreadParts): ProcessThreads {
+export function createProcessThreads({ database, clock, choices, onStatement }: ThreadParts): ProcessThreads {
   let isProcessAlive = true
   let current: { end(): void; onCrash(): void } | undefined
   const openIds = new Set<number>()
 
   const start: StartThread = (input, { onResponse, onExit }) => {
-    const life = new ConnectionLife(database)
+    const life = new ConnectionLife(database, onStatement)
     if (!isProcessAlive) life.end()
     /** Returns a function that delivers messages after a delay, in order. */
     const createChannel = () => {

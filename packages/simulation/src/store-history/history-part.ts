@@ -6,7 +6,7 @@ import type { StoreMachine, StoreProcess } from './store-machine.js'
 
 /** What the parts of a history share. */
 export interface HistoryContext {
-  readonly machine: StoreMachine
+  readonly machine: Pick<StoreMachine, 'run'>
   readonly choices: Choices
   readonly clock: HistoryClock
   report(violation: Violation): void
@@ -33,10 +33,7 @@ export function expectEqual(
 ): void {
   if (isDeepStrictEqual(got, wanted)) return
   report(
-    new Violation(
-      invariant,
-      `the files store returned ${format(got)} for ${what}, expected ${format(wanted)}`,
-    ),
+    new Violation(invariant, `the store returned ${format(got)} for ${what}, expected ${format(wanted)}`),
   )
 }
 

@@ -279,7 +279,7 @@ export class JournalHistory implements HistoryPart {
   }
 
   private report(text: string): void {
-    this.context.report(new Violation('records', `${this.name} of a files store: ${text}`))
+    this.context.report(new Violation('records', `${this.name} of a store: ${text}`))
   }
 }
 

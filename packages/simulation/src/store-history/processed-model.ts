@@ -8,7 +8,7 @@ import { StoredState } from './stored-state.js'
 interface ProcessedId {
   readonly state: StoredState<boolean>
   /** The day of the completion. */
-  readonly day: number
+  day: number
 }
 
 const dayOf = (time: number): number => Math.floor(time / DAY_MS)
@@ -35,8 +35,10 @@ export class ProcessedModel {
       known = { state: new StoredState(false), day: dayOf(Number(entry.replayedAt)) }
       this.ids.set(entry.id, known)
     }
-    if (isAcknowledged) known.state.acknowledge(true)
-    else {
+    if (isAcknowledged) {
+      known.day = dayOf(Number(entry.replayedAt))
+      known.state.acknowledge(true)
+    } else {
       this.hasFailed = true
       known.state.attempt(true)
     }
@@ -74,7 +76,7 @@ export class ProcessedModel {
         report(
           new Violation(
             'completed',
-            `isProcessed of ${id} in the files store returned ${isProcessed}, and the entry is ${entry?.status ?? 'deleted'}`,
+            `isProcessed of ${id} in the store returned ${isProcessed}, and the entry is ${entry?.status ?? 'deleted'}`,
           ),
         )
     }

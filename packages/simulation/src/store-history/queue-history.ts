@@ -46,7 +46,6 @@ export class QueueHistory implements HistoryPart {
   /** Makes changes in one turn of the event loop, so that the store can make them together. They must have their effects in order. */
   private async makeChanges(process: StoreProcess, changes: readonly PlannedChange[]): Promise<void> {
     const { machine } = this.context
-    const entries = new Map(this.entries())
     const outcomes = await Promise.all(
       changes.map((change) =>
         machine.run(
@@ -60,20 +59,28 @@ export class QueueHistory implements HistoryPart {
       this.context.trace(`${process.name} ${what}: ${outcomes[at]?.kind}`)
     const attempts = new Map<string, (ModelEntry | undefined)[]>()
     const failedIds = new Set<string>()
+    /** The entries that the store can have: a change that failed was made or not. */
+    let possible: ReadonlyMap<string, ModelEntry>[] = [this.entries()]
     for (const [at, change] of changes.entries()) {
       const outcome = outcomes[at] as Outcome<unknown>
-      const { result, changed } = change.apply(entries)
+      let applied = possible.map((entries) => ({ ...change.apply(entries), entries }))
       if (outcome.kind === 'ok') {
+        const got = readResult(outcome.value)
+        const matching = applied.filter(({ result }) => isDeepStrictEqual(result, got))
         const before = changes.slice(0, at).map(({ what }) => ` after ${what}`)
-        expectEqual(this.context, 'queue', change.what + before.join(''), readResult(outcome.value), result)
-        if (changed.size === 0) for (const id of change.confirms) this.states.get(id)?.confirm()
+        if (matching.length === 0)
+          expectEqual(this.context, 'queue', change.what + before.join(''), got, applied[0]?.result)
+        else applied = matching
+        if (applied.every(({ changed }) => changed.size === 0))
+          for (const id of change.confirms) this.states.get(id)?.confirm()
       }
-      for (const [id, entry] of changed) {
-        attempts.set(id, [...(attempts.get(id) ?? []), entry])
-        if (outcome.kind !== 'ok') failedIds.add(id)
-        if (entry === undefined) entries.delete(id)
-        else entries.set(id, entry)
-      }
+      for (const { changed } of applied)
+        for (const [id, entry] of changed) {
+          attempts.set(id, [...(attempts.get(id) ?? []), entry])
+          if (outcome.kind !== 'ok' || applied.length > 1) failedIds.add(id)
+        }
+      const made = applied.map(({ entries, changed }) => withChanges(entries, changed))
+      possible = outcome.kind === 'ok' ? made : [...possible, ...made]
     }
     for (const [id, values] of attempts) this.onChanged(id, values, !failedIds.has(id))
   }
@@ -114,7 +121,7 @@ export class QueueHistory implements HistoryPart {
       return report(
         new Violation(
           'queue',
-          `after a failure the files store has ${id} as ${format(got)}, expected one of ${format(state.values)}`,
+          `after a failure the store has ${id} as ${format(got)}, expected one of ${format(state.values)}`,
         ),
       )
     if (state.isCertain) return
@@ -150,4 +157,17 @@ function readResult(value: unknown): unknown {
   if (value instanceof Date) return value.getTime()
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, readResult(field)]))
+}
+
+/** Entries after a change of some of them. */
+function withChanges(
+  entries: ReadonlyMap<string, ModelEntry>,
+  changed: ReadonlyMap<string, ModelEntry | undefined>,
+): ReadonlyMap<string, ModelEntry> {
+  const result = new Map(entries)
+  for (const [id, entry] of changed) {
+    if (entry === undefined) result.delete(id)
+    else result.set(id, entry)
+  }
+  return result
 }

@@ -104,6 +104,6 @@ export class TableHistory implements HistoryPart {
   }
 
   private report(text: string): void {
-    this.context.report(new Violation(this.name, `after a failure the files store ${text}`))
+    this.context.report(new Violation(this.name, `after a failure the store ${text}`))
   }
 }
