@@ -10,8 +10,10 @@ import { Choices } from './engine/seeded-random.js'
 import { Violation } from './engine/violation.js'
 import { START_WALL_MS } from './engine/virtual-clock.js'
 import { BreakerModel } from './invariants/breaker-model.js'
+import { BudgetModel } from './invariants/budget-model.js'
 import { checkConnections } from './invariants/connection-model.js'
 import { FLEET_CHECK_INTERVAL_MS, FleetModel } from './invariants/fleet-model.js'
+import { checkFleetAtRest } from './invariants/fleet-rest-model.js'
 import { HousekeepingModel } from './invariants/housekeeping-model.js'
 import { MemberChangeModel } from './invariants/member-change-model.js'
 import { MemoryModel } from './invariants/memory-model.js'
@@ -124,6 +126,7 @@ export async function simulate(
   const housekeeping = new HousekeepingModel(() => scheduler.now)
   const permits = new PermitModel()
   const naiveBreakers = new NaiveBreakerModel(check)
+  const budgets = new BudgetModel(check)
   const pools = new PoolModel(check, scenario)
   const storeOf = (process: string) => cluster.storeOf(process)
   const memberChanges = new MemberChangeModel(scheduler, storeOf)
@@ -163,6 +166,7 @@ export async function simulate(
         permits.onStarted(process, runtime)
         naiveBreakers.onStarted(process, runtime)
         fleet.onStarted(process, runtime)
+        budgets.onStarted(process, runtime)
         pools.onStarted(process, runtime)
         policies.onStarted(process, runtime)
         check(() => saved.onStarted(process, runtime))
@@ -399,6 +403,8 @@ export async function simulate(
     memberChanges.checkConverged(cluster.nodes)
     pools.checkCounters()
     pools.checkAvailable(cluster.nodes)
+    checkFleetAtRest(cluster.nodes)
+    budgets.checkAtRest(cluster.nodes)
     workload.records.checkCounters(cluster.nodes, true)
     records.checkWritten(cluster.nodes, isOnServer)
     housekeeping.check(cluster.nodes, isOnServer)
@@ -436,6 +442,7 @@ export async function simulate(
       entries: deadLetters.entries.size,
       probes: breakers.probeCount,
       breakerComparisons: naiveBreakers.comparisonCount,
+      sharedRetries: budgets.takenCount,
       saves: saved.saveCount,
       failedSaves: saved.failureCount,
       restored: saved.restoredCount,

@@ -1,3 +1,4 @@
+import { BUDGET_OPERATION, SHARED_BUDGET } from '../invariants/budget-model.js'
 import { createContractPolicies } from '../policies/contract-policies.js'
 import { breakerSettings } from '../scenario/breaker-kinds.js'
 import {
@@ -55,6 +56,7 @@ export const createNodeConfig = (
           baseDelay: 300,
           maxDelay: 2000,
           ...(operation !== POOL_OPERATION && { circuitBreaker: operation }),
+          ...(operation === BUDGET_OPERATION && { budget: SHARED_BUDGET }),
         },
       ]),
     ),

@@ -1,5 +1,5 @@
 import type { Holdfast } from '@holdfast/runtime'
-import type { CircuitBreaker } from 'holdfast'
+import type { CircuitBreaker, Pool } from 'holdfast'
 import type { FleetBreaker } from '../../../fleet/src/fleet-breaker.js'
 import type { Process, SimulatedNode } from '../cluster/simulated-node.js'
 import { Violation } from '../engine/violation.js'
@@ -68,6 +68,8 @@ export class FleetModel {
   private readonly watched = new WeakMap<Process, Map<string, WatchedBreaker>>()
   /** Members that a process has added or removed: their breakers are new, and have no state of the fleet. */
   private readonly changedMembers = new WeakMap<Process, Set<string>>()
+  /** Since when the fleet has ejected a member whose breaker a process does not have. */
+  private readonly ejectedSince = new WeakMap<Process, Map<string, number>>()
   /** Since when each process is connected without an interruption. */
   private readonly connectedSince = new WeakMap<Process, number>()
 
@@ -132,6 +134,7 @@ export class FleetModel {
       const breakers = this.watched.get(process)
       if (breakers === undefined || !this.isRecovered(at, process, runtime)) {
         for (const { since } of breakers?.values() ?? []) since.clear()
+        this.ejectedSince.delete(process)
         continue
       }
       this.watchMembers(process, runtime, breakers)
@@ -148,15 +151,26 @@ export class FleetModel {
     const pool = runtime.pools.get(POOL)
     const used = new Map(pool.usedBreakers().map((breaker) => [breaker.id, breaker]))
     const changed = this.changedMembers.get(process)
+    const ejections = this.ejectedSince.get(process) ?? new Map<string, number>()
+    this.ejectedSince.set(process, ejections)
     for (const member of MEMBERS) {
       const id = `pool:${POOL}:${member}`
       const breaker = used.get(id)
       if (breaker === undefined || changed?.has(member)) breakers.delete(id)
       else if (breakers.get(id)?.breaker !== breaker) breakers.set(id, watch(breaker))
-      if (breaker !== undefined || changed?.has(member)) continue
-      if (this.read(id)?.state === 'open' && pool.members().some((each) => each.id === member))
-        throw new Violation('converges', `${process.name} does not know that the fleet has ejected ${member}`)
+      if (breaker === undefined && !changed?.has(member)) this.checkEjected(process, pool, member, ejections)
     }
+  }
+
+  /** A node that has no breaker of a member creates it when the fleet ejects the member. */
+  private checkEjected(process: Process, pool: Pool, member: string, since: Map<string, number>): void {
+    const isEjected =
+      this.read(`pool:${POOL}:${member}`)?.state === 'open' && pool.members().some(({ id }) => id === member)
+    const now = this.parts.now()
+    const began = isEjected ? (since.get(member) ?? now) : now
+    since.set(member, began)
+    if (now - began > KNOWN_WITHIN_MS)
+      throw new Violation('converges', `${process.name} does not know that the fleet has ejected ${member}`)
   }
 
   private compare(

@@ -74,7 +74,9 @@ const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
   CallObservers: 24,
   ActiveConfig: 40,
   // The bulkheads and budgets of the policies that have them.
-  PolicyLimits: 3,
+  PolicyLimits: 4,
+  // The settings of the budget.
+  FleetRetryBudget: 3,
   // One line for each different warning, of which the runtime keeps at most 1,000.
   StoreBackedContext: 1016,
 }

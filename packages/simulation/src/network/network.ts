@@ -18,6 +18,9 @@ const MAX_RETRANSMITS = 5
 /** The probability that a server still gets the requests that were on their way when the client lost the connection. */
 const LATE_REQUESTS_CHANCE = 0.5
 
+/** The probability that only one of several connections breaks. */
+const SINGLE_RESET_CHANCE = 0.5
+
 /** A server executes no request of a closed connection that arrives later than this, because it ends idle transactions. */
 const MAX_LATE_MS = 5000
 
@@ -301,10 +304,15 @@ export class Network {
     for (const lane of lanes) lane.resume()
   }
 
-  /** Breaks all connections between the node and the server. The server may still execute requests that were on their way. */
+  /**
+   * Breaks the connections between the node and the server, or only one of them while the others continue. The server may still execute
+   * requests that were on their way.
+   */
   reset(node: string, server: string): void {
     const hasLateRequests = this.choices.chance(LATE_REQUESTS_CHANCE)
-    for (const link of this.route(node, server).links) link.reset(hasLateRequests)
+    const links = [...this.route(node, server).links]
+    const isSingle = links.length > 1 && this.choices.chance(SINGLE_RESET_CHANCE)
+    for (const link of isSingle ? [this.choices.pick(links)] : links) link.reset(hasLateRequests)
   }
 
   /** Breaks all connections between the node and a server that ends: it executes nothing that was on its way. */
