@@ -18,7 +18,6 @@ interface Coordinator {
 interface BreakerLink {
   readonly breaker: { readonly id: string }
   readonly pendingCommand: unknown
-  readonly isOutdated: boolean
   readonly isReading: boolean
   readonly mismatchedNodes: ReadonlySet<string>
   readonly probes: { readonly isRequesting: boolean; readonly lease: unknown; readonly endingToken: unknown }
@@ -35,7 +34,6 @@ function describeRest(
     const { id } = link.breaker
     return [
       [`a command about ${id} that was not sent`, link.pendingCommand, undefined],
-      [`a change of ${id} that was not read`, link.isOutdated, false],
       [`a read of ${id} that has not ended`, link.isReading, false],
       [`nodes with other settings of ${id}`, link.mismatchedNodes.size, 0],
       [`a request for a permit of ${id} that has not ended`, link.probes.isRequesting, false],
