@@ -20,8 +20,8 @@ const TEST_FILES = [
 /** The tests of a suite that use a real server. The others test the substitute alone. */
 const REAL_SERVER_TESTS = 'compared with a real'
 
-/** More histories than in `npm test`, because a bug may need a rare one. */
-const HISTORIES = '600'
+/** More histories than in `npm test`, because a bug may need a rare one. Those of PostgreSQL take longer. */
+const HISTORIES = { HISTORIES: '600', POSTGRES_HISTORIES: '60' }
 
 const SUITES = [
   { sources: 'packages/store/', suite: 'packages/simulation/test/substitutes/postgres-contract' },
@@ -133,7 +133,7 @@ async function runOnce(root, copy, suites) {
 
 /** @param {string[]} args @param {string} cwd @returns {Promise<string>} */
 function runProcess(args, cwd) {
-  const child = spawn(process.execPath, args, { cwd, env: { ...process.env, HISTORIES } })
+  const child = spawn(process.execPath, args, { cwd, env: { ...process.env, ...HISTORIES } })
   let output = ''
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (data) => {

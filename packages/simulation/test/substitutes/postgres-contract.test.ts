@@ -12,6 +12,27 @@ import { PostgresServer } from '../../../store/test/postgres-server.js'
 import { createSimulatedPostgres, type SimulatedPostgres } from '../../src/substitutes/postgres/server.js'
 import { createSimulatedPostgresStore } from '../../src/substitutes/postgres/store.js'
 import { TestNetwork } from './links.js'
+import {
+  type Request as HistoryRequest,
+  queueRequests,
+  readQueue,
+  readRecords,
+  recordRequests,
+} from './postgres-histories.js'
+
+/** How many histories are generated. */
+const HISTORIES = Number(process.env['POSTGRES_HISTORIES'] ?? 8)
+
+/** Many histories take some minutes on a busy machine. */
+const HISTORIES_TIMEOUT_MS = 900_000
+
+let schemaCount = 0
+
+/** Deletes all rows of a schema. Partitions stay, because processes remember them. */
+const emptyTables = (schema: string): string => `DO $$ DECLARE name text; BEGIN
+  FOR name IN SELECT relname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+    WHERE nspname = '${schema}' AND relkind IN ('r', 'p') AND NOT relispartition AND relname <> 'migrations'
+  LOOP EXECUTE format('TRUNCATE %I.%I RESTART IDENTITY', '${schema}', name); END LOOP; END $$`
 
 const NO_LIMIT = { maxEntries: 1_000_000 }
 
@@ -216,7 +237,7 @@ describe('the simulated PostgreSQL, compared with a real one', () => {
           },
         ),
         {
-          numRuns: Number(process.env['HISTORIES'] ?? 8),
+          numRuns: HISTORIES,
           seed: Number(process.env['SEED'] ?? 22),
           endOnFailure: true,
         },
@@ -225,6 +246,60 @@ describe('the simulated PostgreSQL, compared with a real one', () => {
       await rm(dir, { recursive: true })
     }
   })
+
+  /** Runs generated histories of two processes on both servers, and compares every reply, and what `read` returns after a number of steps and at the end. */
+  async function compareHistories(
+    requestsOf: fc.Arbitrary<HistoryRequest>,
+    read: (store: Store, now: number) => Promise<unknown>,
+    readEvery: number,
+  ): Promise<void> {
+    const dir = await makeFolder()
+    const schema = `histories_${schemaCount++}`
+    const real = [0, 1].map((n) => openPostgres(server.url, { schema, spillDir: join(dir, `${n}`) })) as [
+      Store,
+      Store,
+    ]
+    try {
+      for (const store of real) await store.open()
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.tuple(fc.nat(6), fc.nat(1), requestsOf), { minLength: 20, maxLength: 50 }),
+          async (steps) => {
+            await server.admin(emptyTables(schema))
+            const postgres = createSimulatedPostgres()
+            const simulated = [await openSimulated(postgres), await openSimulated(postgres)] as const
+            let now = 0
+            for (const [i, [advance, process, send]] of steps.entries()) {
+              now += advance
+              const expected = toJson(await send(real[process] as Store, now, process))
+              expect(toJson(await send(simulated[process] as Store, now, process)), `step ${i}`).toEqual(
+                expected,
+              )
+              if (i % readEvery > 0 && i < steps.length - 1) continue
+              const state = toJson(await read(real[0], now))
+              expect(toJson(await read(simulated[0], now)), `the state after step ${i}`).toEqual(state)
+            }
+          },
+        ),
+        { numRuns: HISTORIES, seed: Number(process.env['SEED'] ?? 22), endOnFailure: true },
+      )
+    } finally {
+      await Promise.all(real.map((store) => store.close()))
+      await rm(dir, { recursive: true })
+    }
+  }
+
+  it(
+    'replies and stores the same when two processes use the same dead letters',
+    { timeout: HISTORIES_TIMEOUT_MS },
+    () => compareHistories(queueRequests, readQueue, 2),
+  )
+
+  it(
+    'replies and stores the same in histories of journals, metrics, layers and values',
+    { timeout: HISTORIES_TIMEOUT_MS },
+    () => compareHistories(recordRequests, (store) => readRecords(store), 20),
+  )
 
   it('rejects writes of a read-only server with the same code, and reads from it', async () => {
     const dir = await makeFolder()
