@@ -1,3 +1,4 @@
+import type { Store } from '@holdfast/store'
 import { Cluster, type NodeDisk, QUEUE_PREFIX } from './cluster/cluster.js'
 import { FaultInjector } from './cluster/inject.js'
 import type { Process } from './cluster/simulated-node.js'
@@ -115,10 +116,13 @@ export async function simulate(
   }
 
   const upstreams = new Upstreams()
-  const deadLetters = new DeadLetterModel({
+  const deadLetters: DeadLetterModel = new DeadLetterModel({
     couldRenew: (process) => cluster.couldRenew(process),
     areClocksRight: () => cluster.areClocksRight(),
     now: () => scheduler.now,
+    isInFallback: (id, payload) =>
+      [...cluster.fallbacks.values()].some(({ model }) => model.hasKept(id, payload)),
+    originalOf: (id) => cluster.originalOf(id),
   })
   const breakers = new BreakerModel(check, addTrace, () => scheduler.now)
   const openings = new OpeningModel(check, () => scheduler.now, scenario.persists)
@@ -237,6 +241,7 @@ export async function simulate(
         housekeeping.onExecuted(process, `${journal}.expire`)
         check(() => records.onExpired(process, journal, count))
       },
+      isInDatabase: (id) => deadLetters.find(id) !== undefined,
       onSqliteResolved: (process, method, args, result) => {
         addTrace('sqlite', `${process.name} ${method}`)
         housekeeping.onExecuted(process.name, method)
@@ -333,7 +338,7 @@ export async function simulate(
         if (cluster.disks.get(name)?.disk.isLying) contract?.forgetAll()
         else {
           cluster.crashes.enter(name)
-          const { deadLetters: queue } = runtime.store
+          const queue = queueWithoutFallback(runtime.store)
           void contract?.step(queue, process.clock.wall(), check, () => process.isAlive)
         }
       }
@@ -382,10 +387,13 @@ export async function simulate(
         openings.onEventEnded()
         pools.onEventEnded()
         policies.onEventEnded()
+        cluster.checkFallbacks()
         onEvent?.(scheduler.now)
       }),
     )
     deadLetters.checkAll((id) => cluster.readEntry(id))
+    deadLetters.checkMoved()
+    for (const [node, { model }] of cluster.fallbacks) model.checkEmpty(node)
     deadLetters.checkServed(CALLS_END_MS - SERVED_WITHIN_MS)
     deadLetters.checkAllCompleted(drainAt)
     for (const { queue: model, records: stored } of cluster.databases.values()) {
@@ -451,6 +459,7 @@ export async function simulate(
       removedOutcomes: pools.removedCount,
       contractCalls: policies.callCount,
       contractSteps: [...contracts.values()].reduce((sum, { stepCount }) => sum + stepCount, 0),
+      ...sumFallbacks(cluster),
       ...sumDisks([...cluster.disks.values()]),
       largestObjects: memory.largest.objects,
       busiestSecond: scheduler.maxPeriodCount,
@@ -460,8 +469,22 @@ export async function simulate(
   }
 }
 
+/** The queue of a store in the database itself, whose counts and lists have no entries of the disk fallback. */
+const queueWithoutFallback = (store: Store): Store['deadLetters'] =>
+  (store as { state?: { queue?: Store['deadLetters'] } }).state?.queue ?? store.deadLetters
+
 /** The node of a process: `n1` of `n1.3`. */
 const nodeOf = (process: string): string => process.slice(0, process.indexOf('.'))
+
+/** What happened in all disk fallbacks. */
+const sumFallbacks = ({ fallbacks, postgres }: Cluster): Record<string, number> => {
+  const models = [...fallbacks.values()].map(({ model }) => model)
+  return {
+    fallbackKept: models.reduce((sum, { keptCount }) => sum + keptCount, 0),
+    fallbackMoved: models.reduce((sum, { movedCount }) => sum + movedCount, 0),
+    aliases: postgres.aliases().size,
+  }
+}
 
 /** What happened on all disks. */
 const sumDisks = (disks: readonly NodeDisk[]): Record<string, number> => {

@@ -16,6 +16,7 @@ const scenario = {
   nodes: 3,
   diskNodes: [2],
   sqliteNodes: [],
+  hasDiskFallback: false,
   poolShare: 'none',
   persists: true,
   faults: [],

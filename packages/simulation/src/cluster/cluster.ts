@@ -1,6 +1,7 @@
 import type { DeadLetter, RetrySession } from '@holdfast/records'
 import type { Holdfast } from '@holdfast/runtime'
 import type { Store, StoredBreaker } from '@holdfast/store'
+import { hashName } from '../../../store/src/text.js'
 import { DiskQueueModel } from '../dead-letters/disk-queue-model.js'
 import type { OwnQueueModel } from '../dead-letters/own-queue-model.js'
 import { createDiskStore } from '../disk/disk-store.js'
@@ -26,6 +27,7 @@ import {
   type SimulatedRedis,
 } from '../substitutes/index.js'
 import { type ConfigChoices, createNodeConfig } from './config.js'
+import { NodeFallback } from './node-fallback.js'
 import { type Process, type ProcessPorts, SimulatedNode } from './simulated-node.js'
 
 /** The lease of a dead letter, with a margin for delays. */
@@ -56,6 +58,8 @@ export interface ClusterLayout extends ConfigChoices {
   readonly diskNodes: readonly number[]
   /** The nodes that have a SQLite file of their own. */
   readonly sqliteNodes: readonly number[]
+  /** Whether the nodes with PostgreSQL have a disk fallback. */
+  readonly hasDiskFallback: boolean
 }
 
 /** What happens in a cluster. */
@@ -83,6 +87,8 @@ export interface ClusterObserver {
   onLost(journal: string, bodies: readonly string[]): void
   /** A process looks for old records of a journal on the server, or has deleted some. */
   onExpired(process: string, journal: string, count: number): void
+  /** Whether PostgreSQL has a dead letter, also under another id. */
+  isInDatabase(id: string): boolean
   /** A process used its store on a disk. `check` throws if a promise was not kept. */
   onDiskUsed(process: string, method: string, check: () => void): void
   /** The store on a disk reports damage. */
@@ -110,6 +116,8 @@ export class Cluster {
   readonly disks = new Map<string, NodeDisk>()
   /** The SQLite files of the nodes that have one, by the name of the node. */
   readonly databases = new Map<string, NodeDatabase>()
+  /** The disk fallbacks of the nodes that have one, by the name of the node. */
+  readonly fallbacks = new Map<string, NodeFallback>()
   /** How many statements and commands the servers have rejected. */
   readonly rejections: Record<Server, number> = { store: 0, redis: 0 }
   private readonly redisHost = createRedisHost(this.countingRedis(), () => this.now())
@@ -141,6 +149,9 @@ export class Cluster {
     }
     for (const at of layout.sqliteNodes)
       if (openSqlite !== undefined) this.databases.set(`n${at}`, new NodeDatabase(openSqlite, choices.fork()))
+    for (let at = 0; at < layout.nodes && layout.hasDiskFallback; at++)
+      if (!layout.diskNodes.includes(at) && !layout.sqliteNodes.includes(at))
+        this.fallbacks.set(`n${at}`, new NodeFallback(new SimulatedDisk(scheduler, choices.fork()), observer))
     this.nodes = Array.from(
       { length: layout.nodes },
       (_, at) =>
@@ -197,6 +208,7 @@ export class Cluster {
     this.kill(node)
     const { disk, model } = this.disks.get(node.name) ?? {}
     if (disk !== undefined) model?.onPowerLost(disk.losePower())
+    this.fallbacks.get(node.name)?.disk.losePower()
     const database = this.databases.get(node.name)
     if (database === undefined) return
     database.losePower()
@@ -227,6 +239,22 @@ export class Cluster {
   ownQueueOf(process: string): OwnQueueModel | undefined {
     const [node = ''] = process.split('.')
     return this.disks.get(node)?.model ?? this.databases.get(node)?.queue
+  }
+
+  /** The disk of a node, with its store or its disk fallback. */
+  diskOf(node: string): SimulatedDisk | undefined {
+    return (this.disks.get(node) ?? this.fallbacks.get(node))?.disk
+  }
+
+  /** The id of the dead letter that another id is an alias of. */
+  originalOf(id: string): string | undefined {
+    const alias = this.postgres.aliases().get(hashName(`dead_letter_alias:${id}`))
+    return alias === undefined ? undefined : (JSON.parse(alias) as string)
+  }
+
+  /** Checks that something will move the entries of all disk fallbacks. */
+  checkFallbacks(): void {
+    for (const { name, process } of this.nodes) this.fallbacks.get(name)?.checkScheduled(process)
   }
 
   /** A fault begins that keeps a node from its store. */
@@ -344,6 +372,7 @@ export class Cluster {
       random,
       connect: () => this.link(node, 'store', process),
       runLater: (fn) => clock.setTimer(fn, 0),
+      fallbackFolder: this.fallbacks.get(node)?.createFolder(process, () => this.crashes.enter(node)),
     })
     this.observeAppends(process, store)
     return store

@@ -57,7 +57,7 @@ export class FaultInjector {
         return
       }
       case 'disk_fault': {
-        const { disk } = cluster.disks.get(this.node(fault.node).name) ?? {}
+        const disk = cluster.diskOf(this.node(fault.node).name)
         disk?.beginFault(fault.fault)
         scheduler.schedule(fault.ms, () => disk?.endFault(fault.fault))
         return
@@ -162,7 +162,7 @@ export class FaultInjector {
       }
       case 'lying_disk':
       case 'disk_fault': {
-        const { disk } = cluster.disks.get(this.node(fault.node).name) ?? {}
+        const disk = cluster.diskOf(this.node(fault.node).name)
         if (disk !== undefined)
           effects.addIfGrown(fault, fault.ms, () =>
             fault.kind === 'lying_disk' ? disk.lieCount : disk.failureCount,

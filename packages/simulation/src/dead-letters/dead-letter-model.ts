@@ -35,6 +35,10 @@ export interface ClusterView {
   now(): number
   /** Whether all clocks have been right for longer than a lease, within the error that leases tolerate. */
   areClocksRight(): boolean
+  /** Whether the disk fallback of a node has an entry with this payload. */
+  isInFallback(id: string, payload: unknown): boolean
+  /** The id of the entry that another id is an alias of, for ids that a disk fallback has acknowledged. */
+  originalOf(id: string): string | undefined
 }
 
 type LeaseNextWant = Parameters<DeadLetterStore['leaseNext']>[0]
@@ -47,6 +51,8 @@ export class DeadLetterModel {
   readonly entries = new Map<string, Entry>()
   private readonly runs = new Map<string, Set<HandlerRun>>()
   private readonly succeededIds = new Set<string>()
+  /** The payloads of the entries that were acknowledged while they were not in the database, by id. */
+  private readonly acknowledgedElsewhere = new Map<string, unknown>()
   private readonly completedByHand = new Set<string>()
   private readonly cluster: ClusterView
   acknowledgedCount = 0
@@ -103,11 +109,39 @@ export class DeadLetterModel {
   /** The store acknowledged a dead letter to its caller. */
   onAcknowledged(id: string, payload: unknown): void {
     this.acknowledgedCount++
-    const entry = this.entries.get(id)
+    const entry = this.find(id)
+    if (entry === undefined && this.cluster.isInFallback(id, payload)) {
+      this.acknowledgedElsewhere.set(id, payload)
+      return
+    }
     if (entry === undefined)
       throw new Violation('lost', `${id} was acknowledged, and the store does not have it`)
     if (!isDeepStrictEqual(entry.payload, payload))
       throw new Violation('lost', `${id} was acknowledged with another payload than the store has`)
+  }
+
+  /** The ids that disk fallbacks have acknowledged. They are valid on all nodes when the entries have been moved. */
+  get fallbackIds(): Iterable<string> {
+    return this.acknowledgedElsewhere.keys()
+  }
+
+  /** The entry with an id, or of which the id is an alias. */
+  find(id: string): Entry | undefined {
+    const entry = this.entries.get(id)
+    if (entry !== undefined) return entry
+    const original = this.cluster.originalOf(id)
+    return original === undefined ? undefined : this.entries.get(original)
+  }
+
+  /** Checks that the entries of the disk fallbacks have reached the database. */
+  checkMoved(): void {
+    for (const [id, payload] of this.acknowledgedElsewhere) {
+      const entry = this.find(id)
+      if (entry === undefined)
+        throw new Violation('lost', `${id} was acknowledged by a disk fallback, and never reached PostgreSQL`)
+      if (!isDeepStrictEqual(entry.payload, payload))
+        throw new Violation('lost', `${id} has another payload in PostgreSQL than in the disk fallback`)
+    }
   }
 
   /** A handler starts in a process. Returns its run, which must be ended. */

@@ -7,6 +7,9 @@ import type { ProcessFileSystem } from './process-file-system.js'
 /** The folder of the store on the disk of a node. */
 export const STORE_FOLDER = '/store'
 
+/** The folder of the disk fallback of a store in PostgreSQL. */
+const FALLBACK_FOLDER = '/fallback'
+
 /** A lock of the only process on a machine. Lock files need the identities of real processes; they have tests of their own. */
 function createSerialLock(): FileLock {
   let queue: Promise<unknown> = Promise.resolve()
@@ -47,6 +50,10 @@ export interface DiskStoreObserver {
   /** The store reports damage. */
   onWarning(line: string): void
 }
+
+/** Creates the files of a disk fallback on a simulated disk. */
+export const createFallbackStore = (fs: ProcessFileSystem, warn: (line: string) => void): Store =>
+  filesStore(FALLBACK_FOLDER, { disk: new StoreDisk(fs), warn })
 
 /** Creates a files store on a simulated disk. */
 export function createDiskStore(fs: ProcessFileSystem, observer: DiskStoreObserver): Store {

@@ -110,6 +110,11 @@ export class SimulatedDisk {
     this.pendingNames.push({ names: changes })
   }
 
+  /** Whether nothing was ever created on the disk. */
+  get isEmpty(): boolean {
+    return this.root.names.size === 0
+  }
+
   /** Removes a file durably, as an operator does before a process starts. */
   moveAway(path: string): void {
     const names = path.split('/').filter((name) => name !== '')

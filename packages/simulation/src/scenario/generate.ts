@@ -23,6 +23,8 @@ const MIN_FAULTS = 66
 const MIN_AWAIT_CRASHES = 6
 /** How many faults a scenario has in addition: faults of disks if it has disks. */
 const MIN_DISK_FAULTS = 8
+/** How many faults of disks a scenario with disk fallbacks has in addition. */
+const FALLBACK_DISK_FAULTS = 4
 /** How many periods a scenario has in addition in which connections to PostgreSQL break before the reply to a request. */
 const MIN_LOST_REPLIES = 4
 
@@ -57,12 +59,16 @@ export function generateScenario(seed: number): Scenario {
   const sqliteNodes = planSqliteNodes(choices, nodes, diskNodes)
   for (const node of sqliteNodes) faults.push(...planSqliteFaults(choices, node))
   const breakerKinds = planBreakerKinds(choices)
+  const hasDiskFallback = choices.chance(0.6)
+  if (hasDiskFallback)
+    for (let count = FALLBACK_DISK_FAULTS; count > 0; count--) faults.push(planFallbackFault(choices, nodes))
   const byTime = (a: { at: number }, b: { at: number }) => a.at - b.at
   return {
     seed,
     nodes,
     diskNodes: diskNodes.filter((node) => !sqliteNodes.includes(node)),
     sqliteNodes,
+    hasDiskFallback,
     poolShare,
     persists,
     breakerKinds,
@@ -89,6 +95,15 @@ function planAwaitCrash(choices: Choices, calls: readonly PlannedCall[]): Fault 
     downMs: choices.delay(20_000),
   }
 }
+
+/** A fault of the disk of a node with PostgreSQL. Such a disk never lies, because its entries exist nowhere else. */
+const planFallbackFault = (choices: Choices, nodes: number): Fault => ({
+  at: choices.between(5000, FAULTS_END_MS),
+  kind: 'disk_fault',
+  node: choices.below(nodes),
+  fault: choices.pick(['error', 'flaky', 'full']),
+  ms: choices.pick([2000, 20_000, 200_000]) * choices.random(),
+})
 
 /** The store is available and its replies are lost: it must find out which of its transactions were committed. */
 const planLostReplies = (choices: Choices, nodes: number): Fault => ({

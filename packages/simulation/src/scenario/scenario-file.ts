@@ -139,6 +139,7 @@ const scenario = object({
   ),
   diskNodes: list(index),
   sqliteNodes: list(index),
+  hasDiskFallback: boolean,
   poolShare: oneOf(...POOL_SHARES),
   persists: boolean,
   breakerKinds: optional(list(oneOf(...BREAKER_KINDS))),

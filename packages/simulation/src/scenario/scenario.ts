@@ -156,6 +156,8 @@ export interface Scenario {
   readonly diskNodes: readonly number[]
   /** The nodes that have a SQLite file of their own. */
   readonly sqliteNodes: readonly number[]
+  /** Whether the nodes with PostgreSQL have a disk fallback for dead letters that it does not accept. */
+  readonly hasDiskFallback: boolean
   /** How the nodes share the breakers of the pool's members. */
   readonly poolShare: (typeof POOL_SHARES)[number]
   /** Whether the breakers are restored after a restart (`persist_state`). */

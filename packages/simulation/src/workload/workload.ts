@@ -48,10 +48,13 @@ const DEFAULT_ATTEMPT: PlannedAttempt = { ms: 50, fails: false }
 
 /** The share of requests to store an item that repeat the last one. */
 const REPEATED_SHARE = 0.4
+const REPEATED_ELSEWHERE_SHARE = 0.2
 
 /** The dead letters of a store, as the workload uses them. */
 type QueueModel = Pick<DeadLetterModel, 'onAcknowledged' | 'onHandlerStarted' | 'onHandlerEnded'> & {
   readonly entries: ReadonlyMap<string, { readonly isCompleted: boolean }>
+  /** Ids that a disk fallback has acknowledged. */
+  readonly fallbackIds?: Iterable<string>
 }
 
 /** What the workload needs of the simulation. */
@@ -89,7 +92,7 @@ export class Workload {
   private readonly handlerAttempts = new Map<Operation, PlannedAttempt>()
 
   /** The last item that each node was to store. */
-  private readonly lastEnqueues = new Map<string, PlannedEnqueue>()
+  private readonly lastEnqueues = new Map<string | QueueModel, PlannedEnqueue>()
 
   constructor(parts: WorkloadParts) {
     this.parts = parts
@@ -224,11 +227,13 @@ export class Workload {
   /** A new item, or the last one of the node: a caller repeats a request that failed or whose process died. */
   private planEnqueue(process: Process, { operation, target }: PlannedCall, number: number): PlannedEnqueue {
     const [node = ''] = process.name.split('.')
-    const last = this.lastEnqueues.get(node)
+    // Another node with the same store can repeat it, too, while the first one still has it in its disk fallback.
+    const owner = target < REPEATED_ELSEWHERE_SHARE ? this.parts.queueOf(process) : node
+    const last = this.lastEnqueues.get(owner)
     if (last !== undefined && target < REPEATED_SHARE) return last
     const request = { operation, itemId: `item-${number}`, idempotencyKey: `key-${number}` }
     const planned = { request, payload: { number, text: `enqueued ${number}` } }
-    this.lastEnqueues.set(node, planned)
+    this.lastEnqueues.set(node, planned).set(this.parts.queueOf(process), planned)
     return planned
   }
 
@@ -369,7 +374,8 @@ export class Workload {
   }
 
   private pickEntry(process: Process, target: number): string | undefined {
-    const ids = [...this.parts.queueOf(process).entries.keys()]
+    const { entries, fallbackIds = [] } = this.parts.queueOf(process)
+    const ids = [...entries.keys(), ...fallbackIds]
     return ids[Math.floor(target * ids.length)]
   }
 }

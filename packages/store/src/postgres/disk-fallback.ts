@@ -1,13 +1,10 @@
-import { existsSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { type DeadLetter, errorMessageOf } from '@holdfast/records'
 import { type Clock, HoldfastError } from 'holdfast'
 import { systemClock } from 'holdfast/internal'
 import type { Added, DeadLetterStore } from '../dead-letter-store.js'
-import { filesStore } from '../files/index.js'
 import type { Store } from '../store.js'
 import { isServerUnavailable } from './failure.js'
+import { createFallbackFolder, type FallbackFolder } from './fallback-folder.js'
 import { type DiskFallbackTarget, FallbackInserts } from './fallback-inserts.js'
 
 /** How many entries are moved in one transaction. */
@@ -29,6 +26,8 @@ interface DiskFallbackOptions {
   databaseName: string
   target: DiskFallbackTarget
   clock?: Clock | undefined
+  /** @defaultValue `dir` on the local disk */
+  folder?: FallbackFolder | undefined
   warn(line: string): void
 }
 
@@ -42,6 +41,7 @@ interface DiskFallbackOptions {
 export class DiskFallback {
   private readonly options: DiskFallbackOptions
   private readonly clock: Clock
+  private readonly folder: FallbackFolder
   private files: Promise<Store> | undefined
   private currentMove: Promise<void> | undefined
   private timer: unknown
@@ -64,13 +64,15 @@ export class DiskFallback {
       (entries) => this.warnExpired(entries),
     )
     this.clock = options.clock ?? systemClock
+    const { dir, databaseName, warn } = options
+    this.folder = options.folder ?? createFallbackFolder(dir, databaseName, warn)
   }
 
   /** Starts to move the entries that an earlier process left. */
   resume(): void {
     this.isClosed = false
     this.unmovableIds.clear()
-    if (!existsSync(join(this.options.dir, 'dlq'))) return
+    if (!this.folder.hasEntries()) return
     // Opened at once, so that the entries can be read by id.
     this.open().catch((error: unknown) => this.options.warn(errorMessageOf(error)))
     this.schedule(0)
@@ -160,16 +162,7 @@ export class DiskFallback {
   }
 
   private open(): Promise<Store> {
-    this.files ??= (async () => {
-      const { dir, databaseName, warn } = this.options
-      const store = filesStore(dir, { warn })
-      await store.open()
-      await claimFolder(dir, databaseName).catch(async (error: unknown) => {
-        await store.close()
-        throw error
-      })
-      return store
-    })().catch((error: unknown) => {
+    this.files ??= this.folder.open().catch((error: unknown) => {
       this.files = undefined
       throw error
     })
@@ -266,17 +259,4 @@ export class DiskFallback {
     this.unmovableIds.add(dlqId)
     this.options.warn(`the dead letter ${dlqId} stays in ${this.options.dir}: ${errorMessageOf(error)}`)
   }
-}
-
-/** Writes the name of the database to the folder. @throws STORE_UNAVAILABLE if the folder belongs to another database */
-async function claimFolder(dir: string, databaseName: string): Promise<void> {
-  const file = join(dir, 'store.txt')
-  const found = await readFile(file, 'utf8').catch(() => '')
-  if (found === '') return writeFile(file, databaseName, { mode: 0o600 })
-  if (found !== databaseName)
-    throw new HoldfastError(
-      'STORE_UNAVAILABLE',
-      `${dir}: expected dead letters of ${databaseName}, got those of ${found}; move the folder away`,
-      { status: 503 },
-    )
 }

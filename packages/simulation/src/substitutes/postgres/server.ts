@@ -74,6 +74,8 @@ export interface SimulatedPostgres {
   /** The rows of a journal. */
   journal(table: string): JournalRows
   /** A transaction was committed. With `undo`, the commit does not wait for the disk, and a crash can lose it. */
+  /** The aliases of dead letters: JSON values by the hashes of their keys. */
+  aliases(): Map<string, string>
   onCommitted(now: number, undo: (() => void) | undefined): void
   setFault(fault: PostgresFault, isOn: boolean): void
   readonly faults: ReadonlySet<PostgresFault>
@@ -109,6 +111,7 @@ function prepareArguments(method: string, args: unknown[]): unknown[] {
 export function createSimulatedPostgres(): SimulatedPostgres {
   const deadLetters = new DeadLetterTable()
   const journals = new Map<string, JournalRows>()
+  const aliases = new Map<string, string>()
   const tables: Record<string, object> = {
     breakers: new BreakerTable(),
     metrics: new MetricsTable(),
@@ -199,6 +202,7 @@ export function createSimulatedPostgres(): SimulatedPostgres {
       return () => listeners.delete(listener)
     },
     rejectIfFaulty,
+    aliases: () => aliases,
     journal(table) {
       const journal = journals.get(table) ?? new JournalRows()
       journals.set(table, journal)

@@ -1,4 +1,5 @@
 import { COMMIT, ROLLBACK } from '../../../../store/src/postgres/statements/connection.js'
+import { ALIAS_STATEMENT, executeOnAliases } from './alias-rows.js'
 import { JOURNAL_STATEMENT } from './journal-statements.js'
 import { PostgresError } from './postgres-error.js'
 import type { PostgresCommand, SimulatedPostgres } from './server.js'
@@ -85,8 +86,18 @@ export class PostgresSession {
     }
     if (text.startsWith(JOURNAL_STATEMENT))
       return this.executeOnJournal(text.slice(JOURNAL_STATEMENT.length), values, now, isLate)
+    if (text.startsWith(ALIAS_STATEMENT)) return resultOf(this.executeOnAliases(text, values))
     if (text.startsWith('BEGIN')) this.begin(text)
     return resultOf([])
+  }
+
+  private executeOnAliases(text: string, values: readonly unknown[]): Record<string, unknown>[] {
+    try {
+      return executeOnAliases(this.postgres, text, values)
+    } catch (error) {
+      this.observer.onRejected?.()
+      throw error
+    }
   }
 
   private begin(text: string): void {

@@ -1,10 +1,16 @@
 import type { Clock, Random } from 'holdfast'
 import { DEAD_LETTER_METHODS } from '../../../../store/src/dead-letter-store.js'
 import { parseAddress } from '../../../../store/src/postgres/address.js'
+import { DeadLetterAliases } from '../../../../store/src/postgres/aliases.js'
 import { PostgresDatabase } from '../../../../store/src/postgres/database.js'
+import type { PostgresDeadLetters } from '../../../../store/src/postgres/dead-letters.js'
+import { DiskFallback } from '../../../../store/src/postgres/disk-fallback.js'
+import type { FallbackFolder } from '../../../../store/src/postgres/fallback-folder.js'
 import { ReplayNotifications } from '../../../../store/src/postgres/replay-notifications.js'
+import { withDiskFallback } from '../../../../store/src/postgres/with-disk-fallback.js'
 import type { Store } from '../../../../store/src/store.js'
 import type { Link } from '../../network/link.js'
+import { simulateAliasStatements } from './alias-rows.js'
 import { createSimulatedPostgresDriver, type SimulatedPostgresHost } from './driver.js'
 import { createSimulatedJournals } from './journal-statements.js'
 import { isRead } from './server.js'
@@ -20,6 +26,8 @@ export interface SimulatedStoreOptions {
   connect(): Link
   /** Runs a function after the current turn of the event loop. @defaultValue setImmediate */
   readonly runLater?: ((fn: () => void) => void) | undefined
+  /** The folder of the disk fallback; without it, a dead letter is rejected while the server is not available. */
+  readonly fallbackFolder?: FallbackFolder | undefined
 }
 
 /** A caller of `add` waits with a failed call, so it is tried less often than other methods. */
@@ -32,6 +40,7 @@ const CONNECTIONS = 4
 const STATEMENT_TIMEOUT_MS = 5000
 const CONNECT_TIMEOUT_MS = 2000
 const CLOSE_TIMEOUT_MS = 2500
+const ADD_TIMEOUT_MS = 1000
 
 /** The rows of a command. */
 interface CommandRows {
@@ -44,7 +53,7 @@ interface CommandRows {
  * reply, the id of the command shows whether the server has executed it.
  */
 export function createSimulatedPostgresStore(options: SimulatedStoreOptions): Store {
-  const { host, node, clock, random, connect, runLater } = options
+  const { host, node, clock, random, connect, runLater, fallbackFolder } = options
   const database = new PostgresDatabase(parseAddress('postgres://simulated/holdfast'), {
     connections: CONNECTIONS,
     statementTimeout: STATEMENT_TIMEOUT_MS,
@@ -86,6 +95,44 @@ export function createSimulatedPostgresStore(options: SimulatedStoreOptions): St
     )
 
   const journals = createSimulatedJournals(database)
+  const queue = {
+    leaseBatch: LEASE_BATCH_SIZE,
+    onRequest: (listener: () => void) => notifications.subscribe(listener),
+    ...part('deadLetters', ['add', ...DEAD_LETTER_METHODS]),
+  } as unknown as Store['deadLetters']
+  const fallback = fallbackFolder && createFallback(fallbackFolder)
+
+  /** The disk fallback of the store, in front of the queue. */
+  function createFallback(folder: FallbackFolder) {
+    const aliases = simulateAliasStatements(new DeadLetterAliases(database))
+    const findProcessed = async (ids: readonly string[]) => {
+      const found = await Promise.all(ids.map((id) => queue.isProcessed(id)))
+      return new Set(ids.filter((_, i) => found[i]))
+    }
+    const target = {
+      add: queue.add,
+      async processed(ids: readonly string[]) {
+        const others = await aliases.find(ids, 1)
+        const processed = await findProcessed([...ids, ...others.values()])
+        return new Set(ids.filter((id) => processed.has(id) || processed.has(others.get(id) ?? id)))
+      },
+      lastDeletedCompletion: async () => undefined,
+      alias: (ids: ReadonlyMap<string, string>) => aliases.save(ids),
+    }
+    const warn = (line: string) => console.error(`holdfast: ${line}`)
+    const diskFallback = new DiskFallback({ dir: '/fallback', databaseName: '', target, clock, folder, warn })
+    const deadLetters = withDiskFallback({
+      database,
+      queue: queue as unknown as PostgresDeadLetters,
+      aliases,
+      diskFallback,
+      notifications,
+      addTimeout: ADD_TIMEOUT_MS,
+      clock,
+      random,
+    })
+    return { diskFallback, deadLetters }
+  }
 
   /** Limits the time of a close, because a stopped server never replies. */
   const startClosing = () => {
@@ -99,17 +146,17 @@ export function createSimulatedPostgresStore(options: SimulatedStoreOptions): St
     metrics: part('metrics', ['save', 'load', 'expire']),
     layers: part('layers', ['latest', 'history', 'append', 'expire', 'rewrite']),
     values: part('values', ['get', 'set', 'delete', 'list']),
-    deadLetters: {
-      leaseBatch: LEASE_BATCH_SIZE,
-      onRequest: (listener: () => void) => notifications.subscribe(listener),
-      ...part('deadLetters', ['add', ...DEAD_LETTER_METHODS]),
+    deadLetters: fallback?.deadLetters ?? queue,
+    async open() {
+      await database.open()
+      fallback?.diskFallback.resume()
     },
-    open: () => database.open(),
     startClosing,
     async close() {
       startClosing()
       await notifications.close()
       await Promise.all(Object.values(journals).map((journal) => journal.whenIdle()))
+      await fallback?.diskFallback.close()
       await database.close()
       clock.clearTimer(closeTimer)
       closeTimer = undefined
@@ -117,5 +164,7 @@ export function createSimulatedPostgresStore(options: SimulatedStoreOptions): St
     freeSpace: async () => undefined,
   } as unknown as Store
   // The simulation checks the size of everything that a runtime refers to.
-  return Object.assign(store, { state: { database, notifications } })
+  return Object.assign(store, {
+    state: { database, notifications, queue, diskFallback: fallback?.diskFallback },
+  })
 }
