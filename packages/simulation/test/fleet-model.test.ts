@@ -56,14 +56,14 @@ describe('the model of a fleet', () => {
     checkFor(100)
     redis.execute(['HSET', KEY, 'epoch', 6, 'state', 'open'], 0)
     expect(() => checkFor(5)).not.toThrow()
-    expect(() => checkFor(5)).toThrow('n0.1 does not know that service:mail is open in Redis')
+    expect(() => checkFor(5)).toThrow('n0.1 does not know the state of a breaker in Redis')
   })
 
   it('reports an opening that Redis does not know', () => {
     const { breaker, checkFor } = createFleet()
     checkFor(100)
     breaker.currentState = 'open'
-    expect(() => checkFor(10)).toThrow('n0.1 has opened service:mail and not reported it to Redis')
+    expect(() => checkFor(10)).toThrow('n0.1 has opened a breaker and not reported it to Redis')
   })
 
   it('reports a node that counts on a permit for longer than Redis', () => {

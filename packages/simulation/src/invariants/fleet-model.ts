@@ -8,7 +8,7 @@ import { type Fault, MEMBERS, POOL, type Scenario } from '../scenario/scenario.j
 import type { SimulatedRedis } from '../substitutes/index.js'
 
 /** How often the nodes are compared with Redis. */
-export const FLEET_CHECK_INTERVAL_MS = 1000
+export const FLEET_CHECK_INTERVAL_MS = 2000
 
 /** Within this time a node that reaches Redis has the state of a shared breaker that Redis has, and Redis that of the node. */
 const KNOWN_WITHIN_MS = 6000
@@ -184,30 +184,31 @@ export class FleetModel {
     const { currentState } = breaker
     // A breaker that is shared by a quorum can be open on one node only.
     const isQuorum = link?.options.share === 'quorum'
-    const differences: Record<string, boolean> = {
-      [`does not know that ${id} is ${stored.state} in Redis`]:
-        link === undefined ? isStoredOpen : link.isFleetOpen !== isStoredOpen,
-      [`knows another epoch of ${id} than Redis, which is ${stored.state}`]:
-        link !== undefined && stored.state !== 'half_open' && link.epoch !== stored.epoch,
-      [`knows a later epoch of ${id} than Redis`]: (link?.epoch ?? 0) > stored.epoch,
-      [`has opened ${id} and not reported it to Redis`]:
-        !isQuorum && currentState === 'open' && link !== undefined && !link.isFleetOpen && !isStoredOpen,
-      [`has closed ${id}, which is ${stored.state} in Redis`]: currentState === 'closed' && isStoredOpen,
-    }
-    const now = this.parts.now()
-    for (const [difference, exists] of Object.entries(differences)) {
-      if (!exists) {
+    const { isFleetOpen = false, epoch = 0 } = link ?? {}
+    const isKnown = isFleetOpen === isStoredOpen
+    const isEpochKnown = link === undefined || stored.state === 'half_open' || epoch === stored.epoch
+    const isReported =
+      isQuorum || isFleetOpen || isStoredOpen || link === undefined || currentState !== 'open'
+    const isClosedTogether = currentState !== 'closed' || !isStoredOpen
+    const report = (difference: string, isRight: boolean) => {
+      if (isRight) {
         since.delete(difference)
-        continue
+        return
       }
+      const now = this.parts.now()
       const began = since.get(difference) ?? now
       since.set(difference, began)
       if (now - began > KNOWN_WITHIN_MS)
         throw new Violation(
           'converges',
-          `${process} ${difference}, for more than ${KNOWN_WITHIN_MS} ms: it has epoch ${link?.epoch}, ${currentState}, and Redis has epoch ${stored.epoch}`,
+          `${process} ${difference}, for more than ${KNOWN_WITHIN_MS} ms: it has ${id} ${currentState} in epoch ${epoch}, and Redis has it ${stored.state} in epoch ${stored.epoch}`,
         )
     }
+    report('does not know the state of a breaker in Redis', isKnown)
+    report('knows another epoch of a breaker than Redis', isEpochKnown)
+    report('knows a later epoch of a breaker than Redis', epoch <= stored.epoch)
+    report('has opened a breaker and not reported it to Redis', isReported)
+    report('has closed a breaker that is not closed in Redis', isClosedTogether)
   }
 
   /** Whether a node has been connected for some time, and neither Redis nor its network has had a fault. */
