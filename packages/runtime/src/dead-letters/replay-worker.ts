@@ -69,6 +69,8 @@ export class ReplayWorker {
       replays: replayExecutor,
       concurrency: this.concurrency,
       want: async () => {
+        // Only now, because an entry of the buffer can be started without a look at the queue.
+        this.isWoken = false
         const operations = await this.availableOperations()
         return operations.length === 0 || this.stopped
           ? undefined
@@ -102,7 +104,6 @@ export class ReplayWorker {
           await Promise.race(this.running)
           continue
         }
-        this.isWoken = false
         if (!(await this.startNext()) || this.leases.isDrained) await this.waitForWork()
       }
     } finally {
