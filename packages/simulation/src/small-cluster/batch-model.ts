@@ -27,6 +27,9 @@ interface Progress {
 /** The time in which starts are counted for the rate. */
 const RATE_WINDOW_MS = 5000
 
+/** The longest time without a handler: failed settlements, slow calls, and requests for many entries. */
+const MAX_IDLE_MS = 60_000
+
 const FAIL = (process: string, text: string) => new Violation('batches', `the batch of ${process} ${text}`)
 
 /**
@@ -47,12 +50,14 @@ export class BatchModel {
   private handlerCount = 0
   private isStopped = false
   private hasFault = false
+  private activeAt: number
   private last: Progress | undefined
 
   constructor(process: string, plan: BatchPlan, now: () => number) {
     this.process = process
     this.plan = plan
     this.now = now
+    this.activeAt = now()
   }
 
   /** The batch was aborted, or its process closes. */
@@ -78,6 +83,7 @@ export class BatchModel {
 
   onHandlerStarted({ process, kind }: StoredLease): void {
     if (process !== this.process || kind !== 'batch') return
+    this.activeAt = this.now()
     const { concurrency, rate, limit = Number.POSITIVE_INFINITY } = this.plan
     if (this.isStopped) throw FAIL(process, 'started a handler after it was stopped')
     if (++this.runningCount > concurrency)
@@ -92,7 +98,16 @@ export class BatchModel {
   }
 
   onHandlerEnded({ process, kind }: StoredLease): void {
-    if (process === this.process && kind === 'batch') this.runningCount--
+    if (process !== this.process || kind !== 'batch') return
+    this.activeAt = this.now()
+    this.runningCount--
+  }
+
+  /** Checks that the batch has not stopped to work. */
+  check(): void {
+    const idleMs = this.now() - this.activeAt
+    if (this.runningCount === 0 && idleMs > MAX_IDLE_MS)
+      throw new Violation('hangs', `the batch of ${this.process} has had no handler for ${idleMs} ms`)
   }
 
   onProgress(progress: Progress): void {

@@ -15,6 +15,7 @@ const REQUESTS = 8
 const EDITS = 8
 const COMPLETIONS = 4
 const CHANGES = 14
+const FAILING_CALLS = 14
 const RESTARTS = 4
 
 /** When each node replays everything at the end, and how often. */
@@ -65,6 +66,7 @@ export function runSmallCluster(
   plan(REQUESTS, (process, runtime) => queue.requestReplays(process, runtime))
   plan(EDITS, (_process, runtime) => queue.edit(runtime))
   plan(COMPLETIONS, (_process, runtime) => queue.complete(runtime))
+  plan(FAILING_CALLS, (process, runtime) => queue.failOne(process, runtime))
   plan(CHANGES, () => changes.changeBurst())
   plan(RESTARTS, async (_process, _runtime, node) => {
     const downMs = choices.between(6000, 30_000)

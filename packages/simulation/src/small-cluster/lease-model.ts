@@ -58,6 +58,8 @@ const keyOf = (id: string, owner: string): string => `${id} ${owner}`
 export class LeaseModel {
   readonly leases = new Map<string, StoredLease>()
   readonly runs = new Map<string, LeasedRun>()
+  /** How many handlers the worker of each process runs, also of entries that were completed by other means. */
+  readonly workerRuns = new Map<string, number>()
   readonly results: ResultModel
   private readonly now: () => number
   private readonly isAlive: (process: string) => boolean
@@ -65,6 +67,8 @@ export class LeaseModel {
   /** Settlements whose result the process knows, and those that have failed at least once. */
   private readonly answeredSettlements = new Set<string>()
   private readonly failedSettlements = new Set<string>()
+  private readonly failedAtClose = new Set<string>()
+  private readonly heldUntil = new Map<string, number>()
   /** Entries whose handler succeeded, and when, until the result is stored. */
   private readonly unsettled = new Map<string, { readonly process: string; readonly at: number }>()
   private readonly succeededIds = new Set<string>()
@@ -77,9 +81,16 @@ export class LeaseModel {
   }
 
   onCalled({ process, method, args }: StoreCall): void {
-    if (method !== 'deadLetters.settle') return
+    if (method !== 'deadLetters.settle' && method !== 'deadLetters.renew') return
     const [id, owner, { status }] = args as [string, string, Settlement]
     const key = keyOf(id, owner)
+    if (method === 'deadLetters.renew') {
+      if (this.answeredSettlements.has(key))
+        throw new Violation('lease', `${process} renews the lease of ${id} after it has settled it`)
+      return
+    }
+    if (this.failedAtClose.has(key))
+      throw new Violation('lease', `${process} repeats the settlement of ${id} while it closes`)
     if (this.answeredSettlements.has(key))
       throw new Violation('lease', `${process} settled ${id} again as ${status} after the store had replied`)
     const end = this.outcomes.get(key)
@@ -122,16 +133,17 @@ export class LeaseModel {
       case 'deadLetters.complete':
         if (result === undefined) return
         this.leases.delete(args[0] as string)
+        this.heldUntil.set(args[0] as string, this.now())
         this.runs.delete(args[0] as string)
         this.unsettled.delete(args[0] as string)
     }
   }
 
-  onReplied({ method, args }: StoreCall, hasFailed: boolean, result: unknown): void {
+  onReplied({ process, method, args }: StoreCall, hasFailed: boolean, result: unknown): void {
     const [first, owner] = args as [unknown, string]
     switch (method) {
       case 'deadLetters.settle':
-        return this.onSettleReplied(first as string, owner, args[2] as Settlement, hasFailed, result)
+        return this.onSettleReplied(process, args as [string, string, Settlement], hasFailed, result)
       case 'deadLetters.renew': {
         const lease = this.leases.get(first as string)
         if (hasFailed && lease?.owner === owner) lease.failedRenewals++
@@ -150,6 +162,11 @@ export class LeaseModel {
     return (this.leases.get(id)?.until ?? 0) > this.now()
   }
 
+  /** Whether a process has held the lease of an entry at some time since then. */
+  wasHeld(id: string, since: number): boolean {
+    return this.isHeld(id) || (this.heldUntil.get(id) ?? Number.NEGATIVE_INFINITY) >= since
+  }
+
   /** A handler starts. */
   onHandlerStarted(process: string, id: string): LeasedRun {
     const lease = this.leases.get(id)
@@ -163,12 +180,14 @@ export class LeaseModel {
       throw new Violation('completed', `${process} replays ${id} again after its handler succeeded`)
     const run = { lease }
     this.runs.set(id, run)
+    this.countRun(lease, 1)
     return run
   }
 
   onHandlerEnded({ lease }: LeasedRun, end: HandlerEnd): void {
     const { id, owner, process } = lease
     this.outcomes.set(keyOf(id, owner), end)
+    this.countRun(lease, -1)
     lease.idleSince = this.now()
     if (end === 'succeeded') {
       this.succeededIds.add(id)
@@ -231,10 +250,13 @@ export class LeaseModel {
         throw new Violation('completed', `${process} has not stored the success of ${id} in ${now - at} ms`)
   }
 
+  private countRun({ process, kind }: StoredLease, change: number): void {
+    if (kind === 'worker') this.workerRuns.set(process, (this.workerRuns.get(process) ?? 0) + change)
+  }
+
   private onSettleReplied(
-    id: string,
-    owner: string,
-    { status }: Settlement,
+    process: string,
+    [id, owner, { status }]: [string, string, Settlement],
     hasFailed: boolean,
     result: unknown,
   ): void {
@@ -244,6 +266,7 @@ export class LeaseModel {
       this.answeredSettlements.add(key)
     if (!hasFailed) return
     this.failedSettlements.add(key)
+    if (this.closing.has(process)) this.failedAtClose.add(key)
     if (status === 'pending') this.abandon(id, owner)
   }
 
@@ -274,6 +297,7 @@ export class LeaseModel {
     if (status !== 'completed' && this.leases.get(id)?.owner !== owner)
       throw new Violation('lease', `${process} settled ${id} as ${status} without holding the lease`)
     this.leases.delete(id)
+    this.heldUntil.set(id, this.now())
     this.unsettled.delete(id)
     if (status !== 'pending') this.results.onStored(process, id, status)
   }

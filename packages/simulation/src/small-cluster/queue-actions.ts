@@ -17,6 +17,12 @@ import type { SmallCluster } from './small-cluster.js'
 /** The longest time to store one item. */
 const STORE_LIMIT_MS = 20_000
 
+/** A count that was requested before the queue was nearly full has ended after this time. */
+const COUNT_MS = 3000
+
+/** The longest time to encrypt all payloads again. */
+const ROTATION_LIMIT_MS = 60_000
+
 /** How long the queue is full, or is not, until calls are rejected, or are not. */
 const FULL_KNOWN_MS = 10_000
 
@@ -42,6 +48,7 @@ export class QueueActions {
   /** Since when the queue is full, or is not. */
   private fullSince: number | undefined
   private lastFullAt = Number.NEGATIVE_INFINITY
+  private nearlyFullSince = Number.POSITIVE_INFINITY
 
   constructor(cluster: SmallCluster) {
     this.cluster = cluster
@@ -63,17 +70,15 @@ export class QueueActions {
     const { choices } = this.cluster
     const operation = choices.pick(QUEUE_OPERATIONS)
     for (let count = 2 + choices.below(choices.pick([5, 25])); count > 0; count--) {
-      const number = this.itemCount++
-      const item = {
-        operation,
-        itemId: `item-${number}`,
-        idempotencyKey: `key-${number}`,
-        payload: { number, text: `secret ${number}` },
-      }
-      this.items.push(item)
+      const item = this.createItem(operation)
       if (choices.chance(0.3)) void this.fail(process, runtime, item)
       else void this.enqueue(process, runtime, item, true)
     }
+  }
+
+  /** Makes one call that fails. */
+  failOne(process: Process, runtime: Holdfast): void {
+    void this.fail(process, runtime, this.createItem(this.cluster.choices.pick(QUEUE_OPERATIONS)))
   }
 
   /** Stores the last item again, as a caller does whose first request failed, or another item with the same key. */
@@ -90,6 +95,7 @@ export class QueueActions {
     if (choices.chance(0.1)) return this.replayUnknown(process, runtime)
     const id = this.pickId()
     if (id === undefined) return
+    const startedAt = this.cluster.scheduler.now
     try {
       const { status } = await runtime.deadLetters.replay(id, { waitForBreaker: choices.chance(0.5) })
       this.cluster.checkAlive(process, () => {
@@ -102,7 +108,8 @@ export class QueueActions {
         const isDeleted = codeOf(error) === 'DEAD_LETTER_NOT_FOUND' && queue.entries.get(id)?.isCompleted
         const isExpected =
           isDeleted ||
-          ['DEAD_LETTER_LEASED', 'STORE_UNAVAILABLE', 'CANCELLED'].includes(String(codeOf(error)))
+          ['STORE_UNAVAILABLE', 'CANCELLED'].includes(String(codeOf(error))) ||
+          (codeOf(error) === 'DEAD_LETTER_LEASED' && this.cluster.leases.wasHeld(id, startedAt))
         if (!isExpected) throw new Violation('completed', `a replay of ${id} failed: ${String(error)}`)
       })
     }
@@ -181,6 +188,12 @@ export class QueueActions {
   /** Encrypts all payloads with the newest key of a process. */
   async rotate(process: Process, runtime: Holdfast, keys: readonly string[]): Promise<void> {
     const ids = [...this.cluster.queue.entries.keys()]
+    let isDone = false
+    this.cluster.scheduler.schedule(ROTATION_LIMIT_MS, () =>
+      this.cluster.checkAlive(process, () => {
+        if (!isDone) throw new Violation('hangs', `the rotation of keys by ${process.name} has not ended`)
+      }),
+    )
     try {
       const { unreadable } = await runtime.deadLetters.rotate()
       this.cluster.checkAlive(process, () => {
@@ -191,16 +204,27 @@ export class QueueActions {
     } catch {
       // A call of the store failed. A rotation can be repeated.
     }
+    isDone = true
   }
 
   /** Notices how long the queue is full. Called after each event. */
   onEventEnded(): void {
     const { queue, settings, scheduler } = this.cluster
+    if (!queue.isNearlyFull) this.nearlyFullSince = Number.POSITIVE_INFINITY
+    else this.nearlyFullSince = Math.min(this.nearlyFullSince, scheduler.now)
     if (queue.openCount < settings.maxEntries) this.fullSince = undefined
     else {
       this.fullSince ??= scheduler.now
       this.lastFullAt = scheduler.now
     }
+  }
+
+  private createItem(operation: QueueOperation): Item {
+    const number = this.itemCount++
+    const payload = { number, text: `secret ${number}` }
+    const item = { operation, itemId: `item-${number}`, idempotencyKey: `key-${number}`, payload }
+    this.items.push(item)
+    return item
   }
 
   private async replayUnknown(process: Process, runtime: Holdfast): Promise<void> {
@@ -215,7 +239,7 @@ export class QueueActions {
     const { queue, port, scheduler } = this.cluster
     const { payload, idempotencyKey: key } = item
     const startedAt = scheduler.now
-    const wasNearlyFull = isNew && queue.isNearlyFull
+    const wasNearlyFull = isNew && startedAt - this.nearlyFullSince > COUNT_MS
     this.expectEnd(
       process,
       `the request to store ${key}`,

@@ -30,6 +30,7 @@ export class QueueModel {
   /** Processes that have warned since they last read a lower number, and those that have ever warned. */
   private readonly warned = new Set<string>()
   private readonly everWarned = new Set<string>()
+  private readonly uncounted = new Set<string>()
   openCount = 0
   warningCount = 0
 
@@ -68,6 +69,11 @@ export class QueueModel {
     }
   }
 
+  /** A count of a process failed. Until the next one it does not wait for counts, and other parts of it count as well. */
+  onCountFailed(process: string): void {
+    this.uncounted.add(process)
+  }
+
   /** A process gets the numbers of entries. */
   onCounted(process: string, { total, byStatus }: DeadLetterStats): void {
     if (total - byStatus.completed < WARN_FRACTION * this.maxEntries) this.warned.delete(process)
@@ -96,7 +102,7 @@ export class QueueModel {
 
   /** A process has added an entry to a queue that was nearly full all the time. */
   checkWarned(process: string): void {
-    if (!this.everWarned.has(process))
+    if (!this.everWarned.has(process) && !this.uncounted.has(process))
       throw new Violation(
         'capacity',
         `${process} has not warned at ${this.openCount} of ${this.maxEntries} entries`,

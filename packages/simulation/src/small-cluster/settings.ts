@@ -44,6 +44,7 @@ export interface SmallSettings {
 
 /** Decides the settings of a seed. */
 export function planSettings(choices: Choices): SmallSettings {
+  const isSmallQueue = choices.chance(0.45)
   const isEncrypted = choices.chance(0.35)
   const [first = '', second = ''] = KEYS
   return {
@@ -51,14 +52,22 @@ export function planSettings(choices: Choices): SmallSettings {
       leaseBatch: choices.chance(0.75) ? 100 : undefined,
       hasNotifications: choices.chance(0.7),
     },
-    maxEntries: choices.chance(0.4) ? 45 : 1000,
-    refuses: choices.chance(0.15),
+    maxEntries: isSmallQueue ? 25 : 1000,
+    refuses: isSmallQueue && choices.chance(0.5),
     // Every node can read the payloads of all others.
     keysOf: (node) => (isEncrypted ? (node === 0 ? [second, first] : [first, second]) : undefined),
   }
 }
 
-const breaker = { failureThreshold: 3, windowDuration: 60_000, timeoutDuration: 12_000, successThreshold: 1 }
+/** How long the breaker of `guarded` stays open. */
+export const GUARDED_OPEN_MS = 12_000
+
+const breaker = {
+  failureThreshold: 3,
+  windowDuration: 60_000,
+  timeoutDuration: GUARDED_OPEN_MS,
+  successThreshold: 1,
+}
 
 /** The configuration of a node. */
 export const createSmallConfig = (node: number, { maxEntries, refuses, keysOf }: SmallSettings): object => ({

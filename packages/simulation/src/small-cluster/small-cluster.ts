@@ -72,7 +72,7 @@ export class SmallCluster {
     this.leases = new LeaseModel(now, (process) => this.isAlive(process))
     this.layers = new LayerModel(now, (layer) => openStoredLayer(layer, keys))
     this.queue = new QueueModel(this.settings.maxEntries, new KeyRing(keys))
-    this.requests = new RequestModel(this.queue, this.leases)
+    this.requests = new RequestModel(this.queue, this.leases, now)
     this.periodic = new PeriodicModel(now)
     this.faults = new CallFaults(choices.fork())
     const parts = {
@@ -85,6 +85,7 @@ export class SmallCluster {
       onCalled: (call) => this.check(() => this.onCalled(call)),
       onExecuted: (call, result) => this.check(() => this.onExecuted(call, result)),
       onReplied: (call, hasFailed, result) => this.check(() => this.onReplied(call, hasFailed, result)),
+      onNotified: (process) => this.requests.onNotified(process),
     })
     this.nodes = Array.from(
       { length: NODE_COUNT },
@@ -188,7 +189,10 @@ export class SmallCluster {
     for (const node of this.nodes) node.start()
     try {
       scheduler.runUntil(END_MS, () => {
-        this.check(() => this.leases.check())
+        this.check(() => {
+          this.leases.check()
+          this.requests.checkNotified((process) => this.isAlive(process))
+        })
         if (this.violation !== undefined) throw new Stop()
         onEvent()
       })
@@ -232,6 +236,7 @@ export class SmallCluster {
   private onCalled(call: StoreCall): void {
     this.leases.onCalled(call)
     this.periodic.onCalled(call)
+    this.requests.onCalled(call)
   }
 
   private onExecuted(call: StoreCall, result: unknown): void {
@@ -245,8 +250,9 @@ export class SmallCluster {
   private onReplied(call: StoreCall, hasFailed: boolean, result: unknown): void {
     this.leases.onReplied(call, hasFailed, result)
     this.batches.get(call.process)?.onReplied(call, hasFailed)
-    if (call.method === 'deadLetters.stats' && !hasFailed)
-      this.queue.onCounted(call.process, result as DeadLetterStats)
+    if (call.method !== 'deadLetters.stats') return
+    if (hasFailed) this.queue.onCountFailed(call.process)
+    else this.queue.onCounted(call.process, result as DeadLetterStats)
   }
 
   /** A process has died or is closed. What it did before a time is complete. */
@@ -270,6 +276,7 @@ export class SmallCluster {
       if (name !== 'n0') workers.push(process.name)
     }
     this.requests.check(workers, CHECK_INTERVAL_MS)
+    for (const batch of this.batches.values()) batch.check()
   }
 
   private checkEnd(): void {

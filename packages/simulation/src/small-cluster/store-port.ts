@@ -24,6 +24,8 @@ export interface StoreObserver {
   onExecuted(call: StoreCall, result: unknown): void
   /** The process gets the reply. `hasFailed` if it is an error. */
   onReplied(call: StoreCall, hasFailed: boolean, result: unknown): void
+  /** The process is notified that a replay was requested. */
+  onNotified(process: string): void
 }
 
 /** The properties of a store that differ between seeds. */
@@ -119,14 +121,21 @@ export class StorePort {
   }
 
   private subscribe(process: Process, listener: () => void): () => void {
+    let isEnded = false
     const notify = () =>
       this.scheduler.schedule(this.choices.delay(MEAN_DELAY_MS), () => {
-        if (process.isAlive) listener()
+        if (!process.isAlive || isEnded) return
+        this.observer.onNotified(process.name)
+        listener()
       })
     notify()
-    return this.postgres.onRequest(() => {
+    const unsubscribe = this.postgres.onRequest(() => {
       if (process.isAlive && !this.choices.chance(LOST_NOTIFICATIONS)) notify()
     })
+    return () => {
+      isEnded = true
+      unsubscribe()
+    }
   }
 
   private execute(command: { id: string; method: string; args: readonly unknown[] }): unknown {

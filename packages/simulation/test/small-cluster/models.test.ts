@@ -4,6 +4,7 @@ import { BatchModel } from '../../src/small-cluster/batch-model.js'
 import { LayerModel } from '../../src/small-cluster/layer-model.js'
 import { PeriodicModel } from '../../src/small-cluster/periodic-model.js'
 import { QueueModel } from '../../src/small-cluster/queue-model.js'
+import { RequestModel } from '../../src/small-cluster/request-model.js'
 import { ResultModel } from '../../src/small-cluster/result-model.js'
 
 const createLayerModel = () =>
@@ -121,4 +122,15 @@ it('a periodic task that ends and a call after the close are found', () => {
   expect(() => model.onCalled({ process: 'n1.1', method: 'layers.latest', args: [] })).toThrow(
     'after its close',
   )
+})
+
+it('a worker that does not look for a request after a notification is found', () => {
+  let now = 0
+  const leases = { workerRuns: new Map(), leases: new Map(), runs: new Map() }
+  const model = new RequestModel({} as never, leases as never, () => now)
+  model.onNotified('n1.1')
+  now = 5000
+  expect(() => model.checkNotified(() => true)).not.toThrow()
+  now = 7000
+  expect(() => model.checkNotified(() => true)).toThrow('n1.1 was notified of a request 7000 ms ago')
 })
