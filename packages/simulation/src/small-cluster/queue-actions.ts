@@ -170,7 +170,7 @@ export class QueueActions {
   async requestReplays(process: Process, runtime: Holdfast): Promise<void> {
     const { queue } = this.cluster
     for (const id of this.pickIds())
-      if (!queue.entries.get(id)?.isCompleted)
+      if (!queue.entries.get(id)?.isCompleted && !this.cluster.isClosing(process.name))
         await runtime.store.deadLetters.request(id, new Date(process.clock.wall())).catch(() => {})
   }
 
