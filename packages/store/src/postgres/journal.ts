@@ -20,7 +20,7 @@ const RECORDS_PER_INSERT = 512
 /** How many records are read and decoded at a time. */
 const RECORDS_PER_READ = 200
 
-/** Among how many of the latest records a record is searched whose COMMIT got no reply. */
+/** Among how many of the latest records those are searched whose COMMIT got no reply. */
 const MAX_UNCONFIRMED_SEARCH = 100_000
 
 /** The error for a record without a partition. */
@@ -103,8 +103,11 @@ export class PostgresJournal<S extends z.ZodType, F extends TimeRangeFilter>
         lock: this.partitions.lock,
         durable: this.isDurable,
         isCommitted: async (sql) => {
-          const statement = this.statements.existsAmongLatest(MAX_UNCONFIRMED_SEARCH)
-          return (await sql.all(statement, bodies[0] as string)).length > 0
+          // All records are searched: some can be stored by an earlier append that failed for the caller, who sends them again
+          // together with new ones.
+          const statement = this.statements.countAmongLatest(MAX_UNCONFIRMED_SEARCH)
+          const [found] = await sql.all<{ n: string }>(statement, bodies)
+          return Number(found?.n) === new Set(bodies).size
         },
       },
     )

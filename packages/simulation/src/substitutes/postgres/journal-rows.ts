@@ -54,9 +54,10 @@ export class JournalRows {
     }
   }
 
-  existsAmongLatest(limit: number, body: unknown): Row[] {
-    const row = this.rows.findLast((each) => each.body === body && each.seq >= this.nextSeq - limit)
-    return row === undefined ? [] : [{}]
+  countAmongLatest(limit: number, bodies: readonly string[]): Row[] {
+    const wanted = new Set(bodies)
+    const found = this.rows.filter(({ seq, body }) => wanted.has(body) && seq >= this.nextSeq - limit)
+    return [{ n: String(new Set(found.map(({ body }) => body)).size) }]
   }
 
   select(

@@ -21,7 +21,7 @@ const encode = (name: string, table: string, ...parts: readonly unknown[]): stri
 /** The statements about one journal, in a form that the simulated server executes. */
 const simulatedJournalStatements = (table: string): ReturnType<typeof journalStatements> => ({
   insert: (columns) => encode('insert', table, Object.keys(columns)),
-  existsAmongLatest: (limit) => encode('existsAmongLatest', table, limit),
+  countAmongLatest: (limit) => encode('countAmongLatest', table, limit),
   select: (conditions, isNewestFirst, limit) => encode('select', table, conditions, isNewestFirst, limit),
   selectOldestKept: encode('selectOldestKept', table),
   count: encode('count', table),

@@ -12,10 +12,10 @@ export function journalStatements(tableName: QualifyTable, name: string) {
       return `INSERT INTO ${table} (${names})
         SELECT ${names} FROM unnest(${arrays}) WITH ORDINALITY AS given (${names}, place) ORDER BY place`
     },
-    /** Whether a record is among the latest ones, by the index on seq. */
-    existsAmongLatest: (limit: number): string =>
-      `SELECT 1 FROM ${table} WHERE seq > (SELECT last_value FROM ${tableName(`${name}_seq`)}) - ${limit}
-        AND body = $1 LIMIT 1`,
+    /** How many different ones of some records are among the latest ones, by the index on seq. */
+    countAmongLatest: (limit: number): string =>
+      `SELECT count(DISTINCT body) AS n FROM ${table}
+        WHERE seq > (SELECT last_value FROM ${tableName(`${name}_seq`)}) - ${limit} AND body = ANY($1::text[])`,
     select: (conditions: readonly string[], isNewestFirst: boolean, limit: number): string =>
       `SELECT seq, body FROM ${table} WHERE ${conditions.join(' AND ')}
         ORDER BY seq ${isNewestFirst ? 'DESC' : 'ASC'} LIMIT ${limit}`,
