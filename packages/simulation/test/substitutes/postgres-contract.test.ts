@@ -4,12 +4,15 @@ import fc from 'fast-check'
 import { seededRandom } from 'holdfast/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openPostgres } from '../../../store/src/postgres/index.js'
+import { COMMIT, ROLLBACK } from '../../../store/src/postgres/statements/connection.js'
 import type { Store } from '../../../store/src/store.js'
 import { at, audit, event, letter, storedBreaker } from '../../../store/test/contract/records.js'
 import { describeStore } from '../../../store/test/contract.js'
 import { makeFolder } from '../../../store/test/place.js'
 import { PostgresServer } from '../../../store/test/postgres-server.js'
+import { JOURNAL_STATEMENT } from '../../src/substitutes/postgres/journal-statements.js'
 import { createSimulatedPostgres, type SimulatedPostgres } from '../../src/substitutes/postgres/server.js'
+import { PostgresSession } from '../../src/substitutes/postgres/session.js'
 import { createSimulatedPostgresStore } from '../../src/substitutes/postgres/store.js'
 import { TestNetwork } from './links.js'
 import {
@@ -362,6 +365,23 @@ describe('the simulated PostgreSQL with failures', () => {
     await network.clock.advance(700)
     postgres.crash(network.clock.wall())
     expect(await store.events.count()).toBe(1)
+  })
+
+  it('creates a partition when its transaction is committed', () => {
+    const postgres = createSimulatedPostgres()
+    const execute = (session: PostgresSession, ...statement: readonly unknown[]) =>
+      session.execute(`${JOURNAL_STATEMENT}${JSON.stringify(statement)}`, [], 0, false).rows
+    const reader = new PostgresSession(postgres, {})
+    const writer = new PostgresSession(postgres, {})
+    for (const end of [ROLLBACK, COMMIT]) {
+      expect(execute(reader, 'selectPartitions', 'events')).toEqual([])
+      writer.execute('BEGIN', [], 0, false)
+      execute(writer, 'createPartition', 'events', '"holdfast"."events_1"')
+      execute(writer, 'attachPartition', 'events', '"holdfast"."events_1"', 0, 10)
+      expect(execute(reader, 'selectPartitions', 'events')).toEqual([])
+      writer.execute(end, [], 0, false)
+    }
+    expect(execute(reader, 'selectPartitions', 'events')).toEqual([{ name: 'events_1' }])
   })
 
   it('does not repeat a commit whose reply was lost', async () => {

@@ -86,13 +86,13 @@ export class JournalRows {
     return row === undefined ? [] : [{ seq: String(row.seq), body: row.body }]
   }
 
+  /** Checks the name of a partition, which exists as soon as it is attached. */
   createPartition(name: string): void {
     if (this.partitions.has(name)) throw new PostgresError(['42P07', `relation ${name} already exists`])
-    this.partitions.set(name, { from: 0, to: 0 })
   }
 
   attachPartition(name: string, from: number, to: number): void {
-    Object.assign(this.partition(name), { from, to })
+    this.partitions.set(name, { from, to })
   }
 
   /** The names without the schema. */

@@ -53,6 +53,8 @@ export class PostgresSession {
   private hasFailed = false
   private isAsynchronous = false
   private inserts: PendingInsert[] = []
+  /** The partitions that the running transaction creates. */
+  private attachments: (() => void)[] = []
 
   constructor(postgres: SimulatedPostgres, observer: PostgresObserver) {
     this.postgres = postgres
@@ -108,7 +110,8 @@ export class PostgresSession {
 
   private commit(now: number, isLate: boolean): StatementResult {
     if (this.hasFailed) return this.end()
-    const { inserts } = this
+    const { inserts, attachments } = this
+    for (const attach of attachments) attach()
     const undos = inserts.map(({ apply }) => apply())
     if (inserts.length > 0) {
       const undo = () => {
@@ -125,6 +128,7 @@ export class PostgresSession {
   /** Ends the transaction without its changes. */
   private end(): StatementResult {
     this.inserts = []
+    this.attachments = []
     this.isInTransaction = false
     this.isAsynchronous = false
     this.hasFailed = false
@@ -152,6 +156,12 @@ export class PostgresSession {
       this.inserts.push({ table, bodies: values.at(-1) as string[], apply })
       if (!this.isInTransaction) this.commit(now, isLate)
       return resultOf([], (values[0] as unknown[]).length)
+    }
+    if (name === 'attachPartition') {
+      // A transaction that does not end with COMMIT leaves no partition, in particular none without a range, which accepts no record.
+      const [partition, from, to] = parts as unknown as [string, number, number]
+      this.attachments.push(() => journal.attachPartition(partition, from, to))
+      return resultOf([])
     }
     if (name === 'selectPartitions' && !this.isReadOnly) this.observer.onExpired?.(table, 0)
     const method = journal[name as 'select'] as unknown as ((...args: unknown[]) => unknown) | undefined
