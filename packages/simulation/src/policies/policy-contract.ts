@@ -42,6 +42,8 @@ const MAX_IDLE_CLOSE_MS = 8000
 /** By how much times can differ: without a change of the clock's speed, and with one. */
 const TOLERANCE_MS = 0.1
 const DRIFT_TOLERANCE_MS = 60
+/** The speed of a clock changes by at most 0.2 %, and the period of rejected calls is one second. */
+const SHED_TOLERANCE_MS = 2
 
 /** What the contract needs of the simulation. */
 export interface ContractParts {
@@ -121,7 +123,7 @@ export class PolicyContract {
         this.check(own, () =>
           own.sheds
             .get(operation as ContractOperation)
-            ?.onReported(Number(context?.count), process.clock.now(), TOLERANCE_MS, own.isClosing),
+            ?.onReported(Number(context?.count), process.clock.now(), SHED_TOLERANCE_MS, own.isClosing),
         )
     })
   }
@@ -358,7 +360,7 @@ export class PolicyContract {
     own.counters.onEnded(call)
     if (call.endEvents > 0) own.unstored.set(id, call)
     if (call.stopped === 'bulkhead_full')
-      own.sheds.get(call.planned.operation)?.onRejected(!call.isShed, process.clock.now(), TOLERANCE_MS)
+      own.sheds.get(call.planned.operation)?.onRejected(!call.isShed, process.clock.now(), SHED_TOLERANCE_MS)
     this.changed.add(own)
     this.parts.trace(process.name, `${call.name} ended: ${call.stopped ?? 'succeeded'}`)
   }
@@ -376,7 +378,7 @@ export class PolicyContract {
       )
     own.signals = []
     const now = process.clock.now()
-    for (const shed of sheds.values()) shed.checkReported(now, TOLERANCE_MS)
+    for (const shed of sheds.values()) shed.checkReported(now, SHED_TOLERANCE_MS)
     for (const operation of CONTRACT_OPERATIONS) {
       if (limits.get(operation)?.bulkhead?.isEmpty === false) continue
       const [remains] = describeRemains(runtime, operation)
