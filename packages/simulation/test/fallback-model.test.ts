@@ -8,12 +8,22 @@ const ENTRY = { dlqId: 'd1', originalPayload: { n: 1 } } as unknown as DeadLette
 const LIMITS = { maxEntries: 10 }
 
 /** A fallback whose files accept everything, in a process with a given state. */
-async function keepEntry(state: { timer?: unknown; isClosed?: boolean; unmovableIds?: Set<string> } = {}) {
+async function keepEntry(
+  state: { timer?: unknown; isClosed?: boolean; unmovableIds?: Set<string> } = {},
+  purgeError?: Error,
+) {
   const inDatabase = new Set<string>()
-  const model = new FallbackModel((id) => inDatabase.has(id))
+  const onDisk = new Set(['d1'])
+  const model = new FallbackModel(
+    (id) => inDatabase.has(id),
+    (id) => onDisk.has(id),
+  )
   const deadLetters = {
     add: async () => [{ result: 'added', entry: ENTRY }],
-    purge: async () => 1,
+    purge: async () => {
+      if (purgeError !== undefined) throw purgeError
+      return 1
+    },
   } as unknown as Store['deadLetters']
   const diskFallback = { isClosed: false, unmovableIds: new Set(), ...state }
   const process = {
@@ -23,7 +33,7 @@ async function keepEntry(state: { timer?: unknown; isClosed?: boolean; unmovable
   } as unknown as Process
   model.observe({ deadLetters } as Store, process, (check) => check())
   await deadLetters.add([ENTRY], LIMITS)
-  return { model, process, deadLetters, inDatabase }
+  return { model, process, deadLetters, inDatabase, onDisk }
 }
 
 describe('the model of a disk fallback', () => {
@@ -58,5 +68,19 @@ describe('the model of a disk fallback', () => {
     inDatabase.add('d1')
     await deadLetters.purge({ ids: ['d1'] }, new Date(0))
     model.checkEmpty('n0')
+  })
+
+  it('accepts an entry without a file after its deletion has failed, and no other one', async () => {
+    const { model, process, deadLetters, inDatabase, onDisk } = await keepEntry({}, new Error('EIO'))
+    onDisk.delete('d1')
+    expect(() => model.checkScheduled(process)).toThrow('nothing will move it')
+    onDisk.add('d1')
+    inDatabase.add('d1')
+    await expect(deadLetters.purge({ ids: ['d1'] }, new Date(0))).rejects.toThrow('EIO')
+    expect(() => model.checkScheduled(process)).toThrow('nothing will move it')
+    expect(() => model.checkEmpty('n0')).toThrow('is still in the disk fallback of n0')
+    onDisk.delete('d1')
+    model.checkScheduled(process)
+    expect(model.isEmpty).toBe(true)
   })
 })

@@ -23,7 +23,10 @@ export class NodeFallback {
   constructor(disk: SimulatedDisk, observer: FallbackObserver) {
     this.disk = disk
     this.observer = observer
-    this.model = new FallbackModel((id) => observer.isInDatabase(id))
+    this.model = new FallbackModel(
+      (id) => observer.isInDatabase(id),
+      (id) => disk.hasFile(id),
+    )
   }
 
   /** Creates the folder as a process sees it. `onFinished` is called before the process gets the result of an operation. */

@@ -24,13 +24,23 @@ interface FallbackStore {
 export class FallbackModel {
   /** The payloads of the entries that the fallback has acknowledged and not deleted, by id. */
   private readonly keptPayloads = new Map<string, unknown>()
+  /**
+   * The entries whose deletion has begun, which the database has. It can fail, or its process can die, after the file is deleted and
+   * before the folder is flushed.
+   */
+  private readonly deletedIds = new Set<string>()
   keptCount = 0
   movedCount = 0
   private readonly isInDatabase: (id: string) => boolean
+  private readonly isOnDisk: (id: string) => boolean
 
-  /** @param isInDatabase - whether an entry, or the one of which the id is an alias, is or was in the database */
-  constructor(isInDatabase: (id: string) => boolean) {
+  /**
+   * @param isInDatabase - whether an entry, or the one of which the id is an alias, is or was in the database
+   * @param isOnDisk - whether the disk has the file of an entry
+   */
+  constructor(isInDatabase: (id: string) => boolean, isOnDisk: (id: string) => boolean) {
     this.isInDatabase = isInDatabase
+    this.isOnDisk = isOnDisk
   }
 
   get isEmpty(): boolean {
@@ -54,8 +64,7 @@ export class FallbackModel {
     deadLetters.purge = async (filter, now) => {
       if (process.isAlive) for (const id of filter.ids ?? []) check(() => this.checkMoved(id))
       const count = await purge(filter, now)
-      if (process.isAlive)
-        for (const id of filter.ids ?? []) if (this.keptPayloads.delete(id)) this.movedCount++
+      if (process.isAlive) for (const id of filter.ids ?? []) this.onDeleted(id)
       return count
     }
   }
@@ -66,7 +75,7 @@ export class FallbackModel {
     if (diskFallback === undefined || diskFallback.isClosed) return
     if (diskFallback.timer !== undefined || diskFallback.currentMove !== undefined) return
     for (const id of this.keptPayloads.keys())
-      if (!diskFallback.unmovableIds.has(id))
+      if (!diskFallback.unmovableIds.has(id) && !this.isGone(id))
         throw new Violation(
           'lost',
           `${id} is in the disk fallback of ${name}, and nothing will move it to PostgreSQL`,
@@ -76,7 +85,8 @@ export class FallbackModel {
   /** Checks that all entries were moved, some time after the faults. */
   checkEmpty(node: string): void {
     for (const id of this.keptPayloads.keys())
-      throw new Violation('lost', `${id} is still in the disk fallback of ${node} after the faults`)
+      if (!this.isGone(id))
+        throw new Violation('lost', `${id} is still in the disk fallback of ${node} after the faults`)
   }
 
   private onAdded(entries: readonly DeadLetter[], results: readonly Added[]): void {
@@ -88,7 +98,21 @@ export class FallbackModel {
   }
 
   private checkMoved(id: string): void {
-    if (this.keptPayloads.has(id) && !this.isInDatabase(id))
+    if (!this.keptPayloads.has(id)) return
+    if (!this.isInDatabase(id))
       throw new Violation('lost', `${id} is deleted from the disk fallback, and PostgreSQL does not have it`)
+    this.deletedIds.add(id)
+  }
+
+  /** Whether the file of an entry was deleted although its deletion was not acknowledged. */
+  private isGone(id: string): boolean {
+    if (!this.deletedIds.has(id) || this.isOnDisk(id)) return false
+    this.onDeleted(id)
+    return true
+  }
+
+  private onDeleted(id: string): void {
+    this.deletedIds.delete(id)
+    if (this.keptPayloads.delete(id)) this.movedCount++
   }
 }

@@ -115,6 +115,13 @@ export class SimulatedDisk {
     return this.root.names.size === 0
   }
 
+  /** Whether a folder has a file whose name begins with a text. */
+  hasFile(start: string, folder: FolderNode = this.root): boolean {
+    for (const [name, inode] of folder.names)
+      if (inode instanceof FolderNode ? this.hasFile(start, inode) : name.startsWith(start)) return true
+    return false
+  }
+
   /** Removes a file durably, as an operator does before a process starts. */
   moveAway(path: string): void {
     const names = path.split('/').filter((name) => name !== '')
