@@ -144,6 +144,7 @@ export class FleetCoordinator {
     coordinator.ejected = new EjectedMembers(
       coordinator.redis,
       (id) => coordinator.breakers.findAndAttach(id),
+      (breakerLink) => coordinator.breakers.sync(breakerLink),
       onInvalidReply,
     )
     coordinator.cooldowns = new MemberCooldowns(coordinator.redis, {

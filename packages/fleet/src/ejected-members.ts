@@ -19,16 +19,19 @@ export class EjectedMembers {
   private readonly redis: RedisConnection
   /** Attaches the breaker with this id; resolves when it has the state of the fleet. */
   private readonly shareBreaker: (id: string) => Promise<FleetBreaker | undefined>
-
+  /** Reads the state of the fleet; resolves with whether this node knows it then. */
+  private readonly sync: (breakerLink: FleetBreaker) => Promise<boolean>
   private readonly onInvalidReply: (problem: string) => void
 
   constructor(
     redis: RedisConnection,
     share: (id: string) => Promise<FleetBreaker | undefined>,
+    sync: (breakerLink: FleetBreaker) => Promise<boolean>,
     onInvalidReply: (problem: string) => void,
   ) {
     this.redis = redis
     this.shareBreaker = share
+    this.sync = sync
     this.onInvalidReply = onInvalidReply
   }
 
@@ -62,19 +65,22 @@ export class EjectedMembers {
       }
       await Promise.all(
         parsed.value.map(async ([id, epoch]) => {
-          const breakerLink = await this.shareBreaker(id)
           // The node that closed the breaker could not remove the member.
-          if (
-            breakerLink !== undefined &&
-            this.redis.isUp &&
-            !breakerLink.isFleetOpen &&
-            !breakerLink.breaker.isDisabled
-          )
-            await this.redis.run(READMIT, key, [id, epoch])
+          if (await this.isReadmitted(id, Number(epoch))) await this.redis.run(READMIT, key, [id, epoch])
         }),
       )
     } catch {
       // Redis is not available, which the connection reports.
     }
+  }
+
+  /** Whether the fleet has closed the breaker of a member that is listed as ejected in this epoch. */
+  private async isReadmitted(id: string, epoch: number): Promise<boolean> {
+    const breakerLink = await this.shareBreaker(id)
+    if (breakerLink === undefined) return false
+    // A breaker that was attached before can be closed because this node has not received the opening yet. If the member were
+    // removed from the list then, nodes that start later would not know that it is ejected.
+    const isKnown = breakerLink.epoch >= epoch || (await this.sync(breakerLink))
+    return isKnown && !breakerLink.isFleetOpen && !breakerLink.breaker.isDisabled
   }
 }

@@ -176,8 +176,11 @@ export class FleetBreaker implements BreakerLink {
     this.probes.onStateApplied(view.left)
   }
 
-  /** Sends the state that this node knows, receives the state of the fleet, and applies or reports the difference. */
-  async sync(): Promise<void> {
+  /**
+   * Sends the state that this node knows, receives the state of the fleet, and applies or reports the difference. Returns whether
+   * this node knows the state of the fleet then.
+   */
+  async sync(): Promise<boolean> {
     const { breaker, parts } = this
     const { redis, node } = parts
     const left = Math.max(0, breaker.openUntil - breaker.settings.clock.now())
@@ -187,13 +190,14 @@ export class FleetBreaker implements BreakerLink {
     const state = [openDuration, consecutiveOpens, failures, isDisabled ? 1 : 0, age, tripDuration]
     const args = [this.settings, ...known, ...state]
     const view = await this.runScript(SYNC, args)
-    if (view === undefined) return
+    if (view === undefined) return false
     if (view.by !== node) await parts.onSettingsFound(this, view.settings ?? '', view.by ?? '')
-    if (this.isClosed) return
+    if (this.isClosed) return false
     if (this.pendingCommand !== undefined) this.sendCommand()
     else if (view.epoch > this.epoch) this.applyRemote(view)
     else if (redis.isUp) this.reportLocalChange()
     if (this.isFleetOpen) parts.onSynced(this)
+    return view.epoch <= this.epoch
   }
 
   close(): void {

@@ -94,13 +94,16 @@ export class FleetBreakers {
     for (const breakerLink of this.byId.values()) void this.sync(breakerLink)
   }
 
-  /** Synchronizes a breaker after those before it, so that many of them at once do not make commands time out. */
-  async sync(breakerLink: FleetBreaker): Promise<void> {
+  /**
+   * Synchronizes a breaker after those before it, so that many of them at once do not make commands time out. Returns whether this
+   * node knows the state of the fleet then.
+   */
+  async sync(breakerLink: FleetBreaker): Promise<boolean> {
     if (this.syncing >= MAX_CONCURRENT_SYNCS)
       await new Promise<void>((resolve) => this.syncQueue.push(resolve))
     this.syncing++
     try {
-      await breakerLink.sync()
+      return await breakerLink.sync()
     } finally {
       this.syncing--
       this.syncQueue.shift()?.()
