@@ -1,8 +1,6 @@
 import type { Store } from '@holdfast/store'
 import { Cluster, type NodeDisk, QUEUE_PREFIX } from './cluster/cluster.js'
 import { FaultInjector } from './cluster/inject.js'
-import type { Process } from './cluster/simulated-node.js'
-import { Upstreams } from './cluster/upstreams.js'
 import { DeadLetterModel } from './dead-letters/dead-letter-model.js'
 import { QueueContract } from './dead-letters/queue-contract.js'
 import { runInMacrotask } from './engine/microtasks.js'
@@ -25,6 +23,8 @@ import { PoolModel } from './invariants/pool-model.js'
 import { RecordModel } from './invariants/record-model.js'
 import { SavedBreakerModel } from './invariants/saved-breaker-model.js'
 import { PolicyContract } from './policies/policy-contract.js'
+import type { Process } from './process/simulated-node.js'
+import { Upstreams } from './process/upstreams.js'
 import { DRILL_SLOT_MS, planDrill, planDrillFault, TRIP_KNOWN_MS } from './scenario/drill.js'
 import {
   CALLS_END_MS,

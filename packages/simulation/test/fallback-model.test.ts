@@ -1,8 +1,8 @@
 import type { DeadLetter } from '@holdfast/records'
 import type { Store } from '@holdfast/store'
 import { describe, expect, it } from 'vitest'
-import type { Process } from '../src/cluster/simulated-node.js'
 import { FallbackModel } from '../src/dead-letters/fallback-model.js'
+import type { Process } from '../src/process/simulated-node.js'
 
 const ENTRY = { dlqId: 'd1', originalPayload: { n: 1 } } as unknown as DeadLetter
 const LIMITS = { maxEntries: 10 }

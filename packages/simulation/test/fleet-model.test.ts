@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { SimulatedNode } from '../src/cluster/simulated-node.js'
 import { FleetModel } from '../src/invariants/fleet-model.js'
+import type { SimulatedNode } from '../src/process/simulated-node.js'
 import { createSimulatedRedis } from '../src/substitutes/index.js'
 
 const KEY = 'holdfast:{service:mail}:state'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { SimulatedNode } from '../src/cluster/simulated-node.js'
 import { checkFleetAtRest } from '../src/invariants/fleet-rest-model.js'
+import type { SimulatedNode } from '../src/process/simulated-node.js'
 
 /** A node whose fleet is at rest. */
 function createNode() {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { SimulatedNode } from '../src/cluster/simulated-node.js'
 import { MemoryModel } from '../src/invariants/memory-model.js'
 import { measureState } from '../src/invariants/state-size.js'
+import type { SimulatedNode } from '../src/process/simulated-node.js'
 
 class Queue {
   readonly items: unknown[] = []

@@ -1,8 +1,8 @@
 import { CircuitBreaker, type CircuitBreakerOptions } from 'holdfast'
 import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
-import type { Process } from '../src/cluster/simulated-node.js'
 import { NaiveBreakerModel } from '../src/invariants/naive-breaker-model.js'
+import type { Process } from '../src/process/simulated-node.js'
 
 /** A breaker that is compared with a naive one. */
 function watch(options: CircuitBreakerOptions) {
@@ -34,7 +34,8 @@ describe('the model of one breaker', () => {
       await clock.advance(150)
       breaker.admit()?.failure()
       await clock.advance(150)
-      while (breaker.state !== 'closed') breaker.admit()?.success()
+      for (let state: string = breaker.state; state !== 'closed'; state = breaker.state)
+        breaker.admit()?.success()
     }
     expect(model.comparisonCount).toBeGreaterThan(20)
   })

@@ -2,8 +2,8 @@ import type { Holdfast } from '@holdfast/runtime'
 import { Pool } from 'holdfast'
 import { fakeClock } from 'holdfast/testing'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Process, SimulatedNode } from '../src/cluster/simulated-node.js'
 import { PoolModel } from '../src/invariants/pool-model.js'
+import type { Process, SimulatedNode } from '../src/process/simulated-node.js'
 
 describe('members of a pool', () => {
   const clock = fakeClock()

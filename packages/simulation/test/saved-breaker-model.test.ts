@@ -1,9 +1,9 @@
 import type { Holdfast } from '@holdfast/runtime'
 import type { StoredBreaker } from '@holdfast/store'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Process } from '../src/cluster/simulated-node.js'
 import { Scheduler } from '../src/engine/scheduler.js'
 import { SavedBreakerModel } from '../src/invariants/saved-breaker-model.js'
+import type { Process } from '../src/process/simulated-node.js'
 
 const row = (id: string, state: string, epoch: number): StoredBreaker =>
   ({ snapshot: { id, state, epoch } }) as StoredBreaker

@@ -40,7 +40,9 @@ describe('a history of a SQLite store', () => {
   })
 
   it('reports transactions that are not rolled back', async () => {
-    vi.spyOn(SqliteConnection.prototype as never, 'rollBack').mockImplementation(() => {})
+    vi.spyOn(SqliteConnection.prototype as unknown as { rollBack(): void }, 'rollBack').mockImplementation(
+      () => {},
+    )
     expect(await findViolation(runSqliteHistory)).not.toBe('')
   })
 })

@@ -13,8 +13,8 @@ import type { Choices } from '../engine/seeded-random.js'
 import { START_WALL_MS } from '../engine/virtual-clock.js'
 import type { AppendObserver } from '../invariants/record-model.js'
 import { Network, type SimulatedLink } from '../network/network.js'
+import { type Process, type ProcessPorts, SimulatedNode } from '../process/simulated-node.js'
 import type { Server } from '../scenario/scenario.js'
-import { NodeDatabase } from '../sqlite/node-database.js'
 import type { OpenRealDriver } from '../sqlite/simulated-database.js'
 import {
   createRedisHost,
@@ -27,8 +27,8 @@ import {
   type SimulatedRedis,
 } from '../substitutes/index.js'
 import { type ConfigChoices, createNodeConfig } from './config.js'
+import { NodeDatabase } from './node-database.js'
 import { NodeFallback } from './node-fallback.js'
-import { type Process, type ProcessPorts, SimulatedNode } from './simulated-node.js'
 
 /** The lease of a dead letter, with a margin for delays. */
 const LEASE_MS = 300_000 + 20_000

@@ -1,4 +1,5 @@
 import { BUDGET_OPERATION, SHARED_BUDGET } from '../invariants/budget-model.js'
+import type { CallLimits } from '../invariants/call-model.js'
 import { createContractPolicies } from '../policies/contract-policies.js'
 import { breakerSettings } from '../scenario/breaker-kinds.js'
 import {
@@ -10,13 +11,6 @@ import {
   POOL_OPERATION,
   type Scenario,
 } from '../scenario/scenario.js'
-
-/** The limits of a call, from its policy; undefined without a timeout. */
-export interface CallLimits {
-  readonly maxAttempts: number
-  readonly attemptTimeout: number | undefined
-  readonly totalTimeout: number | undefined
-}
 
 const LIMITS: CallLimits = { maxAttempts: 3, attemptTimeout: 5000, totalTimeout: 15_000 }
 

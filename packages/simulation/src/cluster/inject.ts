@@ -1,9 +1,9 @@
 import type { Scheduler } from '../engine/scheduler.js'
+import type { SimulatedNode } from '../process/simulated-node.js'
+import type { Upstreams } from '../process/upstreams.js'
 import type { Fault, Server } from '../scenario/scenario.js'
 import type { Cluster } from './cluster.js'
 import { FaultEffects } from './fault-effects.js'
-import type { SimulatedNode } from './simulated-node.js'
-import type { Upstreams } from './upstreams.js'
 
 /** How long the close of a runtime may take before its process is killed, as a service manager does. */
 const STOP_TIMEOUT_MS = 90_000

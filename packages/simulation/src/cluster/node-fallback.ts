@@ -3,7 +3,7 @@ import { FallbackModel } from '../dead-letters/fallback-model.js'
 import { createFallbackStore } from '../disk/disk-store.js'
 import { createProcessFileSystem } from '../disk/process-file-system.js'
 import type { SimulatedDisk } from '../disk/simulated-disk.js'
-import type { Process } from './simulated-node.js'
+import type { Process } from '../process/simulated-node.js'
 
 /** What a disk fallback reports. */
 export interface FallbackObserver {

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type DeadLetter, deepCopy } from '@holdfast/records'
 import type { Added, Store } from '@holdfast/store'
-import type { Process } from '../cluster/simulated-node.js'
 import { Violation } from '../engine/violation.js'
+import type { Process } from '../process/simulated-node.js'
 
 /** The state of a disk fallback that shows whether its entries will be moved. */
 interface FallbackState {

@@ -1,7 +1,7 @@
 import type { Holdfast } from '@holdfast/runtime'
 import type { FleetBreaker } from '../../../fleet/src/fleet-breaker.js'
-import type { Process, SimulatedNode } from '../cluster/simulated-node.js'
 import { Violation } from '../engine/violation.js'
+import type { Process, SimulatedNode } from '../process/simulated-node.js'
 import { SHARED_OPERATIONS } from '../scenario/drill.js'
 import type { Operation } from '../scenario/scenario.js'
 

@@ -1,8 +1,8 @@
 import type { Holdfast } from '@holdfast/runtime'
 import { BORROW, type RedisScript } from '../../../fleet/src/lua/scripts.js'
 import type { FleetRetryBudget } from '../../../fleet/src/retry-budget.js'
-import type { Process, SimulatedNode } from '../cluster/simulated-node.js'
 import { Violation } from '../engine/violation.js'
+import type { Process, SimulatedNode } from '../process/simulated-node.js'
 import type { Operation } from '../scenario/scenario.js'
 
 /** The operation whose policy has a retry budget that all nodes share. */

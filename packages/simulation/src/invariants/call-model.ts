@@ -1,5 +1,11 @@
-import type { CallLimits } from '../cluster/config.js'
 import { Violation } from '../engine/violation.js'
+
+/** The limits of a call, from its policy; undefined without a timeout. */
+export interface CallLimits {
+  readonly maxAttempts: number
+  readonly attemptTimeout: number | undefined
+  readonly totalTimeout: number | undefined
+}
 
 /** Timers of a process fire this much later than their time, because its clock can be slow. */
 const TOLERANCE_MS = 100

@@ -1,5 +1,5 @@
-import type { SimulatedNode } from '../cluster/simulated-node.js'
 import { Violation } from '../engine/violation.js'
+import type { SimulatedNode } from '../process/simulated-node.js'
 
 /** The part of a store in PostgreSQL that has connections. */
 interface ConnectedStore {

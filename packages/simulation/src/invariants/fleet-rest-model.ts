@@ -1,5 +1,5 @@
-import type { SimulatedNode } from '../cluster/simulated-node.js'
 import { Violation } from '../engine/violation.js'
+import type { SimulatedNode } from '../process/simulated-node.js'
 
 /** What a node keeps about its fleet, with the private parts. */
 interface Coordinator {

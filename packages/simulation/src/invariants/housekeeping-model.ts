@@ -1,5 +1,5 @@
-import type { Process, SimulatedNode } from '../cluster/simulated-node.js'
 import { Violation } from '../engine/violation.js'
+import type { Process, SimulatedNode } from '../process/simulated-node.js'
 
 /**
  * The longest time between two executions of a periodic task, by the method of the store that it calls: reading changes of other

@@ -1,7 +1,7 @@
 import type { Holdfast } from '@holdfast/runtime'
-import type { Process, SimulatedNode } from '../cluster/simulated-node.js'
 import type { Scheduler } from '../engine/scheduler.js'
 import { Violation } from '../engine/violation.js'
+import type { Process, SimulatedNode } from '../process/simulated-node.js'
 import { MEMBERS, type MemberChange, type MemberId, POOL } from '../scenario/scenario.js'
 
 /** Whether a member can be selected, exists and cannot be selected, or does not exist. */

@@ -1,8 +1,8 @@
 import type { Holdfast } from '@holdfast/runtime'
-import type { Process, SimulatedNode } from '../cluster/simulated-node.js'
 import { Violation } from '../engine/violation.js'
 import { VirtualClock } from '../engine/virtual-clock.js'
 import { SimulatedLink } from '../network/network.js'
+import type { Process, SimulatedNode } from '../process/simulated-node.js'
 import { measureState } from './state-size.js'
 
 /** The work of a process that its workload knows. */

@@ -1,7 +1,7 @@
 import type { Holdfast } from '@holdfast/runtime'
 import type { CircuitBreaker } from 'holdfast'
-import type { Process } from '../cluster/simulated-node.js'
 import { Violation } from '../engine/violation.js'
+import type { Process } from '../process/simulated-node.js'
 import type { Operation } from '../scenario/scenario.js'
 
 /** The operation whose breaker decides alone: only attempts of its own process can open it. */

@@ -1,7 +1,7 @@
 import type { Holdfast } from '@holdfast/runtime'
 import type { CircuitBreaker } from 'holdfast'
-import type { Process, SimulatedNode } from '../cluster/simulated-node.js'
 import { Violation } from '../engine/violation.js'
+import type { Process, SimulatedNode } from '../process/simulated-node.js'
 import { OPERATIONS, type Operation } from '../scenario/scenario.js'
 
 /** The breakers of a process, and how many attempts of each operation run. */

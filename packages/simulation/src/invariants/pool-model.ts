@@ -1,8 +1,8 @@
 import type { Holdfast } from '@holdfast/runtime'
 import type { CircuitBreaker, Pool, PoolEvent } from 'holdfast'
-import type { Process, SimulatedNode } from '../cluster/simulated-node.js'
-import type { AttemptEnd } from '../cluster/upstreams.js'
 import { Violation } from '../engine/violation.js'
+import type { Process, SimulatedNode } from '../process/simulated-node.js'
+import type { AttemptEnd } from '../process/upstreams.js'
 import { MEMBERS, type MemberId, POOL, type Scenario } from '../scenario/scenario.js'
 
 /** Openings within this time after a trip need no failures. */

@@ -1,6 +1,6 @@
 import type { Holdfast } from '@holdfast/runtime'
-import type { Process, SimulatedNode } from '../cluster/simulated-node.js'
 import { Violation } from '../engine/violation.js'
+import type { Process, SimulatedNode } from '../process/simulated-node.js'
 
 /** The journals whose records have an id: the field of a record, and the same in its JSON. */
 const ID_FIELDS: Readonly<Record<string, { readonly field: string; readonly pattern: RegExp }>> = {

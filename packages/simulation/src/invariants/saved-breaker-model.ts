@@ -1,9 +1,9 @@
 import type { Holdfast } from '@holdfast/runtime'
 import type { StoredBreaker } from '@holdfast/store'
 import type { CircuitBreaker } from 'holdfast'
-import type { Process } from '../cluster/simulated-node.js'
 import type { Scheduler } from '../engine/scheduler.js'
 import { Violation } from '../engine/violation.js'
+import type { Process } from '../process/simulated-node.js'
 import { OPERATIONS, type Operation, POOL, type Scenario } from '../scenario/scenario.js'
 
 /** A save that failed or whose process died is executed within this time, or never. */

@@ -6,7 +6,7 @@ import { type DelayRange, delayRangeOf } from './delay-range.js'
 import type { PlannedContractCall, PlannedRun, RunEnd } from './planned-contract-calls.js'
 
 /** How long `close` waits for active calls. */
-export const GRACE_MS = 10_000
+const GRACE_MS = 10_000
 
 const UNWANTED_PREFIX = 'unwanted: '
 

@@ -17,13 +17,13 @@ export interface PlannedRun {
 }
 
 /** A function of the caller that takes some time and can fail. */
-export interface PlannedStep {
+interface PlannedStep {
   readonly ms: number
   readonly fails: boolean
 }
 
 /** The settings that a call overrides. */
-export type PolicyOverrides = Partial<
+type PolicyOverrides = Partial<
   Omit<ContractPolicy, 'bulkhead' | 'hedge' | 'budget' | 'attemptTimeout' | 'totalTimeout'>
 >
 
@@ -45,7 +45,7 @@ export interface PlannedContractCall {
   readonly fallback: PlannedStep | undefined
 }
 
-const BACKOFFS = ['exponential', 'linear', 'fixed', 'immediate', 'fibonacci'] as const
+const BACKOFF_TYPES = ['exponential', 'linear', 'fixed', 'immediate', 'fibonacci'] as const
 const JITTERS = ['none', 'full', 'equal', 'decorrelated', 'proportional', 'additive'] as const
 
 /** How many calls a group has, and in which time they begin. */
@@ -80,7 +80,7 @@ const planStep = (choices: Choices): PlannedStep => ({
 
 const planOverrides = (choices: Choices): PolicyOverrides => ({
   maxAttempts: 1 + choices.below(5),
-  backoffType: choices.pick(BACKOFFS),
+  backoffType: choices.pick(BACKOFF_TYPES),
   jitterType: choices.pick(JITTERS),
   baseDelay: choices.between(50, 300),
   multiplier: choices.between(1, 3),

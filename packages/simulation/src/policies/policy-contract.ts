@@ -2,10 +2,10 @@ import { getEventListeners } from 'node:events'
 import type { RetrySession } from '@holdfast/records'
 import type { Holdfast } from '@holdfast/runtime'
 import { type Attempt, stopRetrying } from 'holdfast'
-import type { Process } from '../cluster/simulated-node.js'
 import type { Scheduler } from '../engine/scheduler.js'
 import type { Choices } from '../engine/seeded-random.js'
 import { Violation } from '../engine/violation.js'
+import type { Process } from '../process/simulated-node.js'
 import { BudgetModel } from './budget-model.js'
 import { BulkheadModel } from './bulkhead-model.js'
 import {
@@ -62,7 +62,7 @@ class ProcessCalls {
   readonly runtime: Holdfast
   readonly calls = new Map<string, CallReference>()
   /** Calls that have ended and whose sessions are not stored, by correlation id. */
-  readonly unstored = new Map<string, CallReference>()
+  readonly waitingRecords = new Map<string, CallReference>()
   readonly limits = new Map<ContractOperation, ReferenceLimits>()
   readonly sheds = new Map<ContractOperation, ShedModel>()
   /** The signals of the callers since the last time without calls. */
@@ -178,9 +178,9 @@ export class PolicyContract {
     const own = this.processes.get(process)
     if (own === undefined) return
     for (const session of sessions) {
-      const call = own.unstored.get(session.correlationId)
+      const call = own.waitingRecords.get(session.correlationId)
       if (call !== undefined) this.check(own, () => compareSession(session, call))
-      own.unstored.delete(session.correlationId)
+      own.waitingRecords.delete(session.correlationId)
     }
   }
 
@@ -358,7 +358,7 @@ export class PolicyContract {
     const { process } = own
     own.calls.delete(id)
     own.counters.onEnded(call)
-    if (call.endEvents > 0) own.unstored.set(id, call)
+    if (call.endEvents > 0) own.waitingRecords.set(id, call)
     if (call.stopped === 'bulkhead_full')
       own.sheds.get(call.planned.operation)?.onRejected(!call.isShed, process.clock.now(), SHED_TOLERANCE_MS)
     this.changed.add(own)

@@ -3,7 +3,7 @@ import type { RuntimeContainer } from '../../../runtime/src/holdfast/runtime-con
 import type { ContractOperation } from './contract-policies.js'
 
 /** The private parts of a runtime that must be empty when no call runs. */
-export const containerOf = (runtime: Holdfast): RuntimeContainer =>
+const containerOf = (runtime: Holdfast): RuntimeContainer =>
   (runtime as unknown as { readonly container: RuntimeContainer }).container
 
 /** Calls, successes, retries and rejections of an operation over all time, by the series of this process. */

@@ -1,4 +1,3 @@
-import { SQLITE_FAULTS } from '../sqlite/simulated-database.js'
 import { BREAKER_KINDS } from './breaker-kinds.js'
 import {
   ALL_OPERATIONS,
@@ -9,6 +8,7 @@ import {
   type PlannedCall,
   POOL_SHARES,
   type Scenario,
+  SQLITE_FAULTS,
 } from './scenario.js'
 
 /** A file that is not a scenario. */

@@ -1,5 +1,4 @@
 import type { DiskFault } from '../disk/simulated-disk.js'
-import type { SqliteFault } from '../sqlite/simulated-database.js'
 import type { PostgresFault, RedisFault, RedisLoss } from '../substitutes/index.js'
 import type { BreakerKind } from './breaker-kinds.js'
 
@@ -79,7 +78,11 @@ export type Server = 'store' | 'redis'
 
 /** What a crash at a commit ends. The machine loses everything that was not flushed. */
 export const CRASH_TARGETS = ['thread', 'process', 'machine'] as const
-export type CrashTarget = (typeof CRASH_TARGETS)[number]
+type CrashTarget = (typeof CRASH_TARGETS)[number]
+
+/** A state in which statements fail: with IOERR, with FULL, or with BUSY because another process holds the lock. */
+export const SQLITE_FAULTS = ['error', 'flaky', 'full', 'locked'] as const
+export type SqliteFault = (typeof SQLITE_FAULTS)[number]
 
 /** A failure, as plain data, so that a failing scenario can be reduced and printed. */
 export type Fault = { readonly at: number } & (

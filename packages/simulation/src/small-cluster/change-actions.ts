@@ -1,6 +1,6 @@
 import type { Holdfast } from '@holdfast/runtime'
-import type { Process, SimulatedNode } from '../cluster/simulated-node.js'
 import { Violation } from '../engine/violation.js'
+import type { Process, SimulatedNode } from '../process/simulated-node.js'
 import type { ChangeTarget } from './layer-model.js'
 import { ADDED_MEMBERS, CHANGED_POLICIES, FILE_MEMBERS, SMALL_POOL } from './settings.js'
 import type { SmallCluster } from './small-cluster.js'

@@ -1,6 +1,6 @@
 import type { Holdfast } from '@holdfast/runtime'
-import type { Process, SimulatedNode } from '../cluster/simulated-node.js'
 import type { Violation } from '../engine/violation.js'
+import type { Process, SimulatedNode } from '../process/simulated-node.js'
 import { ChangeActions } from './change-actions.js'
 import { QueueActions } from './queue-actions.js'
 import { DRAIN_AT_MS, FAULTS_END_MS } from './settings.js'

@@ -1,7 +1,7 @@
 import type { Holdfast } from '@holdfast/runtime'
 import { KeyRing } from '@holdfast/store'
-import type { Process } from '../cluster/simulated-node.js'
 import { Violation } from '../engine/violation.js'
+import type { Process } from '../process/simulated-node.js'
 import { BatchModel } from './batch-model.js'
 import type { HandlerEnd, LeasedRun } from './lease-model.js'
 import {

@@ -1,10 +1,10 @@
 import type { Store } from '@holdfast/store'
 import { HoldfastError } from 'holdfast'
 import { DEAD_LETTER_METHODS } from '../../../store/src/dead-letter-store.js'
-import type { Process } from '../cluster/simulated-node.js'
 import type { Scheduler } from '../engine/scheduler.js'
 import type { Choices } from '../engine/seeded-random.js'
 import { START_WALL_MS } from '../engine/virtual-clock.js'
+import type { Process } from '../process/simulated-node.js'
 import type { SimulatedPostgres } from '../substitutes/index.js'
 import { type CallFaults, MAX_SLOW_MS } from './call-faults.js'
 

@@ -4,13 +4,10 @@ import { join } from 'node:path'
 import { loadSqliteDriver, type SqliteDriver } from '../../../store/src/sqlite/driver.js'
 import { createFileIfMissing } from '../../../store/src/sqlite/new-file.js'
 import type { Choices } from '../engine/seeded-random.js'
+import type { SqliteFault } from '../scenario/scenario.js'
 
 /** The path of the file, as the store knows it. The real path differs in each run and must not appear in messages. */
 export const DATABASE_FILE = '/sqlite/holdfast.db'
-
-/** A state in which statements fail: with IOERR, with FULL, or with BUSY because another process holds the lock. */
-export const SQLITE_FAULTS = ['error', 'flaky', 'full', 'locked'] as const
-export type SqliteFault = (typeof SQLITE_FAULTS)[number]
 
 /** The kinds of statements, which fail in different ways. */
 export type StatementKind = 'begin' | 'commit' | 'write' | 'read' | 'other'

@@ -17,7 +17,7 @@ export interface RowChange {
 }
 
 /** A read of rows: what the call returns for them. */
-export interface RowRead {
+interface RowRead {
   readonly what: string
   readonly result: unknown
   call(store: Store): Promise<unknown>

@@ -1,7 +1,7 @@
 import type { Choices } from '../engine/seeded-random.js'
 
 /** What happens at one operation of a process on its disk. */
-export const TARGETED_FAULTS = [
+const TARGETED_FAULTS = [
   /** The operation fails and has no effect. */
   'error',
   /** A write makes a part of it, and fails. */
@@ -16,7 +16,7 @@ export const TARGETED_FAULTS = [
   /** The process does not respond for some time after the operation, and other processes take over its locks. */
   'stop',
 ] as const
-export type TargetedFaultKind = (typeof TARGETED_FAULTS)[number]
+type TargetedFaultKind = (typeof TARGETED_FAULTS)[number]
 
 /** Half of the faults hit one of the first operations, and the others one of as many as a large change has. */
 const FEW_OPERATIONS = 10

@@ -1,8 +1,8 @@
 import type { Holdfast } from '@holdfast/runtime'
-import type { Process, SimulatedNode } from '../cluster/simulated-node.js'
 import { Violation } from '../engine/violation.js'
 import type { ProcessWork } from '../invariants/memory-model.js'
 import { isContractOperation } from '../policies/contract-policies.js'
+import type { Process, SimulatedNode } from '../process/simulated-node.js'
 import { CallerSignals } from './caller-signals.js'
 
 interface BreakerCounts {

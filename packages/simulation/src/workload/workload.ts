@@ -1,16 +1,17 @@
 import type { Holdfast } from '@holdfast/runtime'
 import { isHoldfastError } from 'holdfast'
-import { type CallLimits, POLICY_LIMITS } from '../cluster/config.js'
-import type { Process } from '../cluster/simulated-node.js'
-import type { AttemptEnd, Upstreams } from '../cluster/upstreams.js'
+import { POLICY_LIMITS } from '../cluster/config.js'
 import type { DeadLetterModel } from '../dead-letters/dead-letter-model.js'
 import type { Scheduler } from '../engine/scheduler.js'
 import { Violation } from '../engine/violation.js'
+import type { CallLimits } from '../invariants/call-model.js'
 import { CallModel } from '../invariants/call-model.js'
 import type { MemberChangeModel } from '../invariants/member-change-model.js'
 import type { OpeningModel } from '../invariants/opening-model.js'
 import type { PermitModel } from '../invariants/permit-model.js'
 import type { PoolAttempt, PoolModel } from '../invariants/pool-model.js'
+import type { Process } from '../process/simulated-node.js'
+import type { AttemptEnd, Upstreams } from '../process/upstreams.js'
 import {
   ALL_OPERATIONS,
   MEMBERS,

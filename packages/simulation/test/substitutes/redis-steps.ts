@@ -66,7 +66,7 @@ export const anyClaim = fc.constantFrom(
   'invalid',
   'negative',
 )
-export const usualClaim = fc.constantFrom('last', 'last', 'last', 'last', 'last', 'older', 'newer', 'ahead')
+const usualClaim = fc.constantFrom('last', 'last', 'last', 'last', 'last', 'older', 'newer', 'ahead')
 
 const DAY_MS = 86_400_000
 

@@ -12,7 +12,7 @@ export interface SqliteThread {
 }
 
 /** What a thread reports. */
-export interface ThreadListeners {
+interface ThreadListeners {
   onResponse(response: ThreadResponse): void
   /** The thread has ended. No response follows. */
   onExit(cause: unknown): void

@@ -9,7 +9,7 @@ export const EXECUTE = 'EXECUTE COMMAND'
 export const SELECT_RESULT = 'SELECT RESULT'
 
 /** Records of a journal, as the server has inserted or lost them. */
-export interface JournalReport {
+interface JournalReport {
   /** The table of the journal. */
   readonly table: string
   /** The records as JSON. */
@@ -112,10 +112,10 @@ export class PostgresSession {
     if (this.hasFailed) return this.end()
     const { inserts, attachments } = this
     for (const attach of attachments) attach()
-    const undos = inserts.map(({ apply }) => apply())
+    const reverts = inserts.map(({ apply }) => apply())
     if (inserts.length > 0) {
       const undo = () => {
-        for (const each of undos.toReversed()) each()
+        for (const each of reverts.toReversed()) each()
         for (const report of inserts) this.observer.onLost?.(report)
       }
       this.postgres.onCommitted(now, this.isAsynchronous ? undo : undefined)

@@ -1,14 +1,14 @@
 import { DEAD_LETTER_METHODS } from '../../../store/src/dead-letter-store.js'
 import { openSqlite } from '../../../store/src/sqlite/index.js'
 import type { Store } from '../../../store/src/store.js'
-import type { Process } from '../cluster/simulated-node.js'
 import { SqliteQueueModel } from '../dead-letters/sqlite-queue-model.js'
 import type { Choices } from '../engine/seeded-random.js'
 import { JOURNAL_NAMES, StoredRecordModel } from '../invariants/stored-record-model.js'
-import { ConnectionLife } from './connection-life.js'
-import { DATABASE_FILE, type OpenRealDriver, SimulatedDatabase } from './simulated-database.js'
-import { createProcessThreads, type ProcessThreads } from './simulated-thread.js'
-import { createSqlitePlatform } from './sqlite-platform.js'
+import type { Process } from '../process/simulated-node.js'
+import { ConnectionLife } from '../sqlite/connection-life.js'
+import { DATABASE_FILE, type OpenRealDriver, SimulatedDatabase } from '../sqlite/simulated-database.js'
+import { createProcessThreads, type ProcessThreads } from '../sqlite/simulated-thread.js'
+import { createSqlitePlatform } from '../sqlite/sqlite-platform.js'
 
 /** The share of processes whose connection is in the main thread. */
 const LOCAL_SHARE = 0.25
