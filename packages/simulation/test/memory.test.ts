@@ -1,7 +1,12 @@
+import { seededRandom } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
+import { event } from '../../store/test/contract/records.js'
 import { MemoryModel } from '../src/invariants/memory-model.js'
 import { measureState } from '../src/invariants/state-size.js'
 import type { SimulatedNode } from '../src/process/simulated-node.js'
+import { createSimulatedPostgres } from '../src/substitutes/postgres/server.js'
+import { createSimulatedPostgresStore } from '../src/substitutes/postgres/store.js'
+import { TestNetwork } from './substitutes/links.js'
 
 class Queue {
   readonly items: unknown[] = []
@@ -31,6 +36,29 @@ describe('the size of a state', () => {
     const queue = new Queue()
     queue.items.push(queue)
     expect(measureState({ queue }, (value) => value === queue).objects).toBe(1)
+  })
+})
+
+describe('the state of a store', () => {
+  it('has the same size for any number of records in a statement without a reply', async () => {
+    const sizes = []
+    for (const count of [1, 100]) {
+      const network = new TestNetwork()
+      const store = createSimulatedPostgresStore({
+        host: { postgres: createSimulatedPostgres(), now: () => network.clock.wall() },
+        node: 'n1',
+        clock: network.clock,
+        random: seededRandom(1),
+        connect: network.connect,
+      })
+      await store.open()
+      await store.events.append([event(0)])
+      network.isStopped = true
+      store.events.append(Array.from({ length: count }, (_, i) => event(i))).catch(() => {})
+      await network.clock.advance(10)
+      sizes.push(measureState(store, () => false).elements.get('Client'))
+    }
+    expect(sizes[1]).toBe(sizes[0])
   })
 })
 

@@ -25,10 +25,19 @@ type PoolOptions = ConstructorParameters<PostgresDriver['Pool']>[0]
 type Result = Awaited<ReturnType<PooledClient['query']>>
 type Listener = (...args: never[]) => void
 
+/** What the server replies to a statement. */
+interface Executed {
+  readonly result?: Result
+  readonly error?: Error
+}
+
 /** A statement that was not sent yet, or has no reply. */
 interface PendingQuery {
-  readonly text: string
-  readonly values: readonly unknown[]
+  /**
+   * Executes the statement on the server. The values are not a property: they are the waiting records, once for each column, and the
+   * model of the memory counts the records where they wait.
+   */
+  execute(): Executed
   resolve(result: Result): void
   reject(error: Error): void
 }
@@ -83,7 +92,7 @@ class Client extends Emitter {
     if (this.isEnded) return Promise.reject(new Error('Client was closed and is not queryable'))
     const reply = new Promise<Result>((resolve, reject) => {
       if (this.pending.length === 0) queueMicrotask(() => this.send())
-      this.pending.push({ text, values, resolve, reject })
+      this.pending.push({ execute: () => this.execute(text, values), resolve, reject })
     })
     return this.withTimeout(reply, this.options.query_timeout, 'Query read timeout')
   }
@@ -97,15 +106,15 @@ class Client extends Emitter {
     this.pending = []
     if (this.isEnded) return this.rejectAll(queries)
     for (const query of queries) this.sent.add(query)
-    let executed: ReturnType<Client['execute']>[] | undefined
+    let executed: Executed[] | undefined
     this.link
       // A transaction is a sequence of statements, each of which the server receives once, also if the network repeats messages.
-      .request(() => (executed ??= queries.map(({ text, values }) => this.execute(text, values))))
+      .request(() => (executed ??= queries.map((query) => query.execute())))
       .then(
         (results) => {
           for (const [i, query] of queries.entries()) {
             this.sent.delete(query)
-            const { result, error } = results[i] as ReturnType<Client['execute']>
+            const { result, error } = results[i] as Executed
             if (result !== undefined) query.resolve(result)
             else query.reject(error as Error)
           }
@@ -120,7 +129,7 @@ class Client extends Emitter {
   }
 
   /** Executes a statement on the server. */
-  private execute(text: string, values: readonly unknown[]): { result?: Result; error?: Error } {
+  private execute(text: string, values: readonly unknown[]): Executed {
     try {
       const result = this.session.execute(text, values, this.driver.host.now(), !this.link.isOpen)
       if (text.startsWith('LISTEN')) this.listen()
