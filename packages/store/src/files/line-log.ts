@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { parseOrUndefined } from '../readable-rows.js'
 import { type DayFile, DayFiles, dayAfter } from './day-files.js'
 import { type Disk, parseJson } from './disk.js'
 import { readBackward, readForward, type TextLine } from './lines.js'
@@ -152,8 +153,8 @@ export class LineLog {
       for await (const { start, next, text } of readForward(source, index.size)) {
         const time = this.timeOf(text)
         index.size = next
-        // The partial line of a killed process is not a record.
-        if (Number.isNaN(time)) continue
+        // The partial line of a killed process is not a record, even if it ends with the end of an object within the record.
+        if (Number.isNaN(time) || parseOrUndefined(text, JSON.parse) === undefined) continue
         index.starts.push(start)
         index.times.push(time)
       }
