@@ -240,7 +240,10 @@ export class EntryFiles {
   async write(indexed: FileEntry, entry: DeadLetter): Promise<void> {
     const path = this.path(indexed.folder, indexed.name)
     await this.disk.replace(path, serializeEntry(entry, indexed.order, indexed.owner))
-    this.addToIndex({ ...indexed, stamp: await this.disk.stamp(path) })
+    const stamp = await this.disk.stamp(path)
+    // Another process that took over the lock may have replaced the file, so that the stamp is not that of this version.
+    this.disk.verifyLock()
+    this.addToIndex({ ...indexed, stamp })
   }
 
   async unlink(indexed: FileEntry): Promise<void> {

@@ -146,8 +146,11 @@ export class ProcessedIds {
     }
     const text = `${this.end > 1 ? ',' : ''}${serializeIds(ids)}`
     await this.disk.overwrite(this.path, this.end, text + ARRAY_END)
+    const stamp = await this.disk.stamp(this.path)
+    // Another process that took over the lock may have added ids, so that the stamp is not that of this version.
+    this.disk.verifyLock()
     this.end += Buffer.byteLength(text)
-    this.stamp = await this.disk.stamp(this.path)
+    this.stamp = stamp
     for (const id of ids) this.ids.add(id)
   }
 
