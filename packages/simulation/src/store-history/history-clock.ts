@@ -20,7 +20,7 @@ export class HistoryClock {
   advance(): void {
     const { choices } = this
     if (choices.chance(0.02)) this.time -= choices.below(choices.pick([MINUTE_MS, DAY_MS]))
-    else if (choices.chance(0.03)) this.time += DAY_MS + choices.below(DAY_MS)
+    else if (choices.chance(0.06)) this.time += DAY_MS + choices.below(DAY_MS)
     else if (choices.chance(0.7)) this.time += choices.below(20 * MINUTE_MS)
   }
 }

@@ -7,6 +7,7 @@ import {
   type ModelRecord,
   planRecord,
   planRecordFilter,
+  SEVERITIES,
 } from './journal-kinds.js'
 import type { StoreProcess } from './store-machine.js'
 
@@ -18,9 +19,10 @@ const MAX_RECORDS = 30
  * - `stored`: it is, also after a power failure;
  * - `unflushed`: it is, and a power failure can lose it;
  * - `undone`: it is not, and a power failure can bring it back, because its removal was not flushed;
+ * - `cut`: it is not, and the next append can bring it back, because only the end of its line can be missing;
  * - `unknown`: the journal must be read.
  */
-type Presence = 'stored' | 'unflushed' | 'undone' | 'unknown'
+type Presence = 'stored' | 'unflushed' | 'undone' | 'cut' | 'unknown'
 
 interface KnownRecord extends ModelRecord {
   presence: Presence
@@ -42,6 +44,8 @@ export class JournalHistory implements HistoryPart {
   private records: KnownRecord[] = []
   private failedAppend: FailedAppend | undefined
   private hasLostPower = false
+  /** Whether an append or a deletion was not acknowledged. */
+  private hasFailed = false
   private count = 0
   /** The records from this number on were appended after the last deletion. */
   private firstAfterExpiry = 0
@@ -98,10 +102,12 @@ export class JournalHistory implements HistoryPart {
     this.context.trace(
       `${process.name} append of ${records.map(({ number }) => number).join(', ')}: ${outcomes.map(({ kind }) => kind).join(', ')}`,
     )
+    for (const record of this.records) if (record.presence === 'cut') record.presence = 'unknown'
     this.records.push(...records)
     for (const [at, { kind }] of outcomes.entries())
       if (kind === 'ok') for (const record of calls[at] ?? []) record.presence = 'stored'
     if (outcomes.every(({ kind }) => kind === 'ok')) return
+    this.hasFailed = true
     const hasFailed = outcomes.some(({ kind }) => kind === 'failed')
     const unknown = records.filter(({ presence }) => presence === 'unknown')
     const files = [...new Set(unknown.map((record) => this.fileOf(record)))]
@@ -119,10 +125,12 @@ export class JournalHistory implements HistoryPart {
   private async expire(process: StoreProcess): Promise<void> {
     const { choices, clock, machine } = this.context
     const isCrowded = this.records.length > MAX_RECORDS
-    const before = choices.chance(0.6)
-      ? (choices.pick(this.present)?.time ?? clock.now) + choices.pick([-1, 0, 1])
-      : undefined
-    const maxEntries = isCrowded || choices.chance(0.4) ? 5 + choices.below(15) : undefined
+    const before = choices.chance(0.25)
+      ? clock.now + DAY_MS
+      : choices.chance(0.6)
+        ? (choices.pick(this.present)?.time ?? clock.now) + choices.pick([-1, 0, 1])
+        : undefined
+    const maxEntries = isCrowded || choices.chance(0.4) ? choices.below(15) : undefined
     const oldest = await this.list(process, { order: 'oldest' })
     if (oldest === undefined) return
     const byNumber = new Map(this.present.map((record) => [record.number, record]))
@@ -141,7 +149,20 @@ export class JournalHistory implements HistoryPart {
     if (outcome.kind === 'ok') {
       this.expectEqual(`expire of ${format(limits)}`, outcome.value, deleted.size)
       this.records = this.records.filter((record) => !deleted.has(record))
-    } else for (const record of deleted) record.presence = 'unknown'
+      this.checkFiles()
+    } else {
+      this.hasFailed = true
+      for (const record of deleted) record.presence = 'unknown'
+    }
+  }
+
+  /** A file is deleted with the last of its records, unless it has a partial line. */
+  private checkFiles(): void {
+    if (this.records.length > 0 || this.hasFailed) return
+    const folders = this.kind.hasFolders ? SEVERITIES.map((name) => ['logs', name]) : [[this.kind.folder]]
+    const left = folders.flatMap((folder) => this.context.machine.fileNames?.(...folder) ?? [])
+    const file = left.find((name) => name.includes('.jsonl'))
+    if (file !== undefined) this.report(`all records were deleted, and ${file} is left`)
   }
 
   private async read(process: StoreProcess): Promise<void> {
@@ -236,17 +257,19 @@ export class JournalHistory implements HistoryPart {
     const missing = wanted.find(({ number }) => !found.has(number))
     if (missing !== undefined) this.report(`record ${missing.number} was acknowledged and is not listed`)
     const possible = new Set(
-      this.records.filter(({ presence }) => presence !== 'undone').map(({ number }) => number),
+      this.records
+        .filter(({ presence }) => presence !== 'undone' && presence !== 'cut')
+        .map(({ number }) => number),
     )
     const extra = listed.find((number) => !possible.has(number))
     if (extra !== undefined) this.report(`record ${extra} is listed, and was deleted or never appended`)
     if (found.size < listed.length) this.report(`a record is listed twice: ${listed.join(', ')}`)
-    if (!this.hasLostPower) this.checkFailedAppend(found)
+    const cut = this.hasLostPower ? undefined : this.checkFailedAppend(found)
     for (const record of this.records) {
       if (record.presence !== 'unknown') continue
       const isFound = found.has(record.number)
       if (this.hasLostPower) record.presence = isFound ? 'stored' : 'undone'
-      else record.presence = isFound ? 'unflushed' : 'undone'
+      else record.presence = isFound ? 'unflushed' : record === cut ? 'cut' : 'undone'
     }
     // After a power failure the device has what was read.
     if (this.hasLostPower) this.records = this.records.filter(({ presence }) => presence !== 'undone')
@@ -254,9 +277,12 @@ export class JournalHistory implements HistoryPart {
     this.hasLostPower = false
   }
 
-  /** The files are written one after the other. An error undoes everything in its file, and the end of a process leaves the first lines. */
-  private checkFailedAppend(found: ReadonlySet<number>): void {
-    if (this.failedAppend === undefined) return
+  /**
+   * The files are written one after the other. An error undoes everything in its file, and the end of a process leaves the first lines.
+   * Returns the record whose line can have been cut.
+   */
+  private checkFailedAppend(found: ReadonlySet<number>): KnownRecord | undefined {
+    if (this.failedAppend === undefined) return undefined
     const { records, end } = this.failedAppend
     const isFound = records.map(({ number }) => found.has(number))
     const count = isFound.lastIndexOf(true) + 1
@@ -272,6 +298,7 @@ export class JournalHistory implements HistoryPart {
           .map(({ number }) => number)
           .join(', ')} of them`,
       )
+    return end === 'died' ? next : undefined
   }
 
   private expectEqual(what: string, got: unknown, wanted: unknown): void {

@@ -22,6 +22,7 @@ type AnyJournal = Journal<object, PageOptions>
 /** A journal of a store: how its records are created, identified and selected. */
 export interface JournalKind {
   readonly name: 'sessions' | 'events' | 'errors' | 'audit' | 'breakerEvents'
+  readonly folder: string
   /** Whether each severity has a folder. */
   readonly hasFolders: boolean
   create(record: ModelRecord): object
@@ -30,7 +31,7 @@ export interface JournalKind {
 }
 
 const GROUPS = ['alpha', 'beta'] as const
-const SEVERITIES = ['WARNING', 'ERROR'] as const
+export const SEVERITIES = ['WARNING', 'ERROR'] as const
 
 const base = ({ time }: ModelRecord) => ({ schema: '1.2', timestamp: new Date(time) })
 const numberIn = (text: unknown): number => Number(String(text).split('-').at(-1))
@@ -38,6 +39,7 @@ const numberIn = (text: unknown): number => Number(String(text).split('-').at(-1
 export const JOURNAL_KINDS: readonly JournalKind[] = [
   {
     name: 'sessions',
+    folder: 'sessions',
     hasFolders: false,
     create: ({ number, time, group }) => ({
       schema: '1.2',
@@ -58,6 +60,7 @@ export const JOURNAL_KINDS: readonly JournalKind[] = [
   },
   {
     name: 'events',
+    folder: 'events',
     hasFolders: false,
     create: (record) => ({
       ...base(record),
@@ -74,6 +77,7 @@ export const JOURNAL_KINDS: readonly JournalKind[] = [
   },
   {
     name: 'errors',
+    folder: 'logs',
     hasFolders: true,
     create: (record) => ({
       ...base(record),
@@ -90,6 +94,7 @@ export const JOURNAL_KINDS: readonly JournalKind[] = [
   },
   {
     name: 'audit',
+    folder: 'audit',
     hasFolders: false,
     create: (record) => ({
       ...base(record),
@@ -103,6 +108,7 @@ export const JOURNAL_KINDS: readonly JournalKind[] = [
   },
   {
     name: 'breakerEvents',
+    folder: 'breaker_events',
     hasFolders: false,
     create: ({ number, time, group }) => ({
       id: group,

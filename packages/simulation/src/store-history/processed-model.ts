@@ -19,6 +19,8 @@ export class ProcessedModel {
   private readonly ids = new Map<string, ProcessedId>()
   /** Whether a write has failed: then ids can be kept for longer, because the store may not know their days. */
   private hasFailed = false
+  /** Whether ids were deleted, so that all others must still be there. */
+  private mustReadAll = false
 
   constructor(context: HistoryContext) {
     this.context = context
@@ -60,13 +62,14 @@ export class ProcessedModel {
         report(new Violation('queue', `deleteProcessedIds returned ${outcome.value}, expected ${old.length}`))
       for (const [, { state }] of old) state.acknowledge(false)
     } else for (const [, { state }] of old) state.attempt(false)
+    this.mustReadAll = true
   }
 
   /** Reads some ids, and all that are not certain. */
   async resolve(process: StoreProcess, entries: ReadonlyMap<string, ModelEntry>): Promise<void> {
     const { machine, choices, report } = this.context
     for (const [id, { state }] of this.ids) {
-      if (state.isCertain && !choices.chance(0.02)) continue
+      if (state.isCertain && !this.mustReadAll && !choices.chance(0.02)) continue
       const outcome = await machine.run(process, ({ deadLetters }) => deadLetters.isProcessed(id))
       if (outcome.kind !== 'ok') return
       const isProcessed = outcome.value
@@ -80,5 +83,6 @@ export class ProcessedModel {
           ),
         )
     }
+    this.mustReadAll = false
   }
 }

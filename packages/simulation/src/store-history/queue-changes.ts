@@ -24,6 +24,9 @@ const MAX_ENTRIES = 10
 
 const LEASE_MS = 60_000
 
+/** The share of changes that are about an entry that was changed last. */
+const RECENT_SHARE = 0.5
+
 /** A change of a few entries: how the store makes it, and what it does according to the interface. */
 export interface PlannedChange {
   readonly what: string
@@ -32,9 +35,9 @@ export interface PlannedChange {
   apply(entries: ReadonlyMap<string, ModelEntry>): {
     readonly result: unknown
     readonly changed: ReadonlyMap<string, ModelEntry | undefined>
+    /** The entries whose stored state is the result, and therefore durable. */
+    readonly confirmed: readonly string[]
   }
-  /** Whether the store guarantees, if nothing changes, that the stored state is durable. */
-  readonly confirms: readonly string[]
 }
 
 /** Chooses changes of dead letters. */
@@ -47,12 +50,21 @@ export class QueueChanges {
     this.choices = choices
   }
 
-  /** @param isAlone - whether no other change is made in the same turn of the event loop */
-  plan(entries: readonly ModelEntry[], now: number, isAlone: boolean): PlannedChange {
+  /**
+   * @param isAlone - whether no other change is made in the same turn of the event loop
+   * @param recent - the entries that were changed last, which most changes are about
+   */
+  plan(
+    entries: readonly ModelEntry[],
+    now: number,
+    isAlone: boolean,
+    recent: readonly ModelEntry[],
+  ): PlannedChange {
     const { choices } = this
     if (entries.length === 0 || choices.chance(entries.length < MAX_ENTRIES ? 0.25 : 0.02))
-      return this.planAdd(entries, now, isAlone)
-    const entry = choices.pick(entries)
+      return this.planAdd(entries, now, isAlone, recent)
+    const entry =
+      recent.length > 0 && choices.chance(RECENT_SHARE) ? choices.pick(recent) : choices.pick(entries)
     const { id } = entry
     const owner = entry.owner !== undefined && choices.chance(0.7) ? entry.owner : `owner-${choices.below(3)}`
     const at = new Date(now)
@@ -139,35 +151,43 @@ export class QueueChanges {
   }
 
   /** New entries, of which some have the key or the id of another one, and a limit that is reached in some cases. */
-  private planAdd(entries: readonly ModelEntry[], now: number, isAlone: boolean): PlannedChange {
+  private planAdd(
+    entries: readonly ModelEntry[],
+    now: number,
+    isAlone: boolean,
+    recent: readonly ModelEntry[],
+  ): PlannedChange {
     const { choices } = this
     const open = entries.filter(({ status }) => status !== 'completed').length
     const maxEntries = choices.chance(0.2) ? Math.max(0, open + choices.below(3) - 1) : 1000
     const added = Array.from({ length: choices.pick([1, 1, 2]) }, () => {
-      const other = entries.length > 0 && choices.chance(0.25) ? choices.pick(entries) : undefined
+      const others = recent.length > 0 ? recent : entries
+      const other = others.length > 0 && choices.chance(0.4) ? choices.pick(others) : undefined
       return this.createEntry(other, now, isAlone)
     })
     return {
       what: `add of ${added.map(({ id, key }) => `${id} (${key})`).join(', ')} up to ${maxEntries}`,
       call: (queue) => queue.add(added.map(toDeadLetter), { maxEntries }),
-      confirms: [],
       apply: (stored) => {
         const all = new Map(stored)
         const changed = new Map<string, ModelEntry>()
+        const confirmed: string[] = []
         const result = added.map((entry) => {
           const same = [...all.values()].find(({ key }) => key === entry.key) ?? all.get(entry.id)
-          if (same !== undefined)
+          if (same !== undefined) {
+            confirmed.push(same.id)
             return {
               result: isDeepStrictEqual(same.payload, entry.payload) ? 'known' : 'conflict',
               entry: visibleFields(same),
             }
+          }
           const openCount = [...all.values()].filter(({ status }) => status !== 'completed').length
           if (openCount >= maxEntries) return { result: 'full' }
           all.set(entry.id, entry)
           changed.set(entry.id, entry)
           return { result: 'added', entry: visibleFields(entry) }
         })
-        return { result, changed }
+        return { result, changed, confirmed }
       },
     }
   }
@@ -216,7 +236,6 @@ export class QueueChanges {
     return {
       what: `leaseNext of ${format({ ...want, except: [...(want.except ?? [])] })}`,
       call: (queue) => queue.leaseNext(want, owner, new Date(until), new Date(now)),
-      confirms: [],
       apply: (stored) => {
         const leased = selectNext([...stored.values()], want, now).map((entry) =>
           withLease(entry, owner, until),
@@ -224,6 +243,7 @@ export class QueueChanges {
         return {
           result: leased.map(visibleFields),
           changed: new Map(leased.map((entry) => [entry.id, entry])),
+          confirmed: [],
         }
       },
     }
@@ -244,14 +264,17 @@ export class QueueChanges {
     return {
       what: `purge of ${format(filter)}`,
       call: (queue) => queue.purge(filter, new Date(now)),
-      confirms: [],
       apply: (stored) => {
         const found = selectEntries([...stored.values()], filter, now).filter(
           (entry) => !isHeld(entry, now) && (ids === undefined || ids.includes(entry.id)),
         )
         if (order === 'newest') found.reverse()
         const purged = found.slice(0, limit)
-        return { result: purged.length, changed: new Map(purged.map(({ id }) => [id, undefined])) }
+        return {
+          result: purged.length,
+          changed: new Map(purged.map(({ id }) => [id, undefined])),
+          confirmed: [],
+        }
       },
     }
   }
@@ -266,11 +289,13 @@ const change = (
 ): PlannedChange => ({
   what,
   call,
-  confirms: [id],
   apply: (entries) => {
     const before = entries.get(id)
     const { result, entry } = decide(before)
-    return { result, changed: entry === before ? new Map() : new Map([[id, entry]]) }
+    const isChanged = entry !== before
+    // A rewrite of an entry that does not exist confirms nothing.
+    const isConfirmed = !isChanged && result !== undefined
+    return { result, changed: new Map(isChanged ? [[id, entry]] : []), confirmed: isConfirmed ? [id] : [] }
   },
 })
 

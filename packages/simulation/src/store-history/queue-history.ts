@@ -15,6 +15,7 @@ export class QueueHistory implements HistoryPart {
   private readonly context: HistoryContext
   private readonly states = new Map<string, StoredState<ModelEntry | undefined>>()
   private readonly processed: ProcessedModel
+  private recentIds: ReadonlySet<string> = new Set()
   private readonly reads: QueueReads
   private readonly changes: QueueChanges
 
@@ -35,10 +36,11 @@ export class QueueHistory implements HistoryPart {
     const entries = this.entries()
     const now = this.pickTime()
     if (choices.chance(0.3)) return this.reads.step(process, [...entries.values()], now)
-    if (choices.chance(0.06)) return this.processed.deleteOld(process, (id) => entries.has(id))
+    if (choices.chance(0.08)) return this.processed.deleteOld(process, (id) => entries.has(id))
     const count = choices.pick([1, 1, 2, 3])
+    const recent = [...this.recentIds].flatMap((id) => entries.get(id) ?? [])
     const changes = Array.from({ length: count }, () =>
-      this.changes.plan([...entries.values()], now, count === 1),
+      this.changes.plan([...entries.values()], now, count === 1, recent),
     )
     await this.makeChanges(process, changes)
   }
@@ -46,6 +48,8 @@ export class QueueHistory implements HistoryPart {
   /** Makes changes in one turn of the event loop, so that the store can make them together. They must have their effects in order. */
   private async makeChanges(process: StoreProcess, changes: readonly PlannedChange[]): Promise<void> {
     const { machine } = this.context
+    /** The entries that the store can have: a change that failed was made or not. A power failure during the calls changes the states. */
+    let possible: ReadonlyMap<string, ModelEntry>[] = [this.entries()]
     const outcomes = await Promise.all(
       changes.map((change) =>
         machine.run(
@@ -59,8 +63,6 @@ export class QueueHistory implements HistoryPart {
       this.context.trace(`${process.name} ${what}: ${outcomes[at]?.kind}`)
     const attempts = new Map<string, (ModelEntry | undefined)[]>()
     const failedIds = new Set<string>()
-    /** The entries that the store can have: a change that failed was made or not. */
-    let possible: ReadonlyMap<string, ModelEntry>[] = [this.entries()]
     for (const [at, change] of changes.entries()) {
       const outcome = outcomes[at] as Outcome<unknown>
       let applied = possible.map((entries) => ({ ...change.apply(entries), entries }))
@@ -71,8 +73,7 @@ export class QueueHistory implements HistoryPart {
         if (matching.length === 0)
           expectEqual(this.context, 'queue', change.what + before.join(''), got, applied[0]?.result)
         else applied = matching
-        if (applied.every(({ changed }) => changed.size === 0))
-          for (const id of change.confirms) this.states.get(id)?.confirm()
+        if (applied.length === 1) for (const id of applied[0]?.confirmed ?? []) this.states.get(id)?.confirm()
       }
       for (const { changed } of applied)
         for (const [id, entry] of changed) {
@@ -83,6 +84,7 @@ export class QueueHistory implements HistoryPart {
       possible = outcome.kind === 'ok' ? made : [...possible, ...made]
     }
     for (const [id, values] of attempts) this.onChanged(id, values, !failedIds.has(id))
+    if (attempts.size > 0) this.recentIds = new Set(attempts.keys())
   }
 
   private rejectLate(what: string): void {

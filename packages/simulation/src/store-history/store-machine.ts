@@ -5,6 +5,7 @@ import type { FileSystem } from '../../../store/src/files/file-system.js'
 import { filesStore } from '../../../store/src/files/index.js'
 import type { Store } from '../../../store/src/store.js'
 import { STORE_FOLDER } from '../disk/disk-store.js'
+import { FolderNode, type Inode } from '../disk/inodes.js'
 import { createProcessFileSystem, type ProcessFileSystem } from '../disk/process-file-system.js'
 import { createSystemError, SimulatedDisk } from '../disk/simulated-disk.js'
 import type { Scheduler } from '../engine/scheduler.js'
@@ -12,7 +13,7 @@ import type { Choices } from '../engine/seeded-random.js'
 import { Violation } from '../engine/violation.js'
 import { type FileOperation, observeFileSystem } from './observed-file-system.js'
 import { SharedLocks } from './shared-locks.js'
-import type { TargetedFault } from './targeted-fault.js'
+import { isHit, type TargetedFault } from './targeted-fault.js'
 
 /** How a call of a store ended. */
 export type Outcome<T> =
@@ -107,6 +108,14 @@ export class StoreMachine {
 
   get running(): readonly StoreProcess[] {
     return [...this.processes]
+  }
+
+  /** The names in a folder of the store, as the operating system has them. */
+  fileNames(...folders: readonly string[]): readonly string[] {
+    let inode: Inode | undefined = this.disk.root
+    for (const name of [STORE_FOLDER.slice(1), ...folders])
+      inode = inode instanceof FolderNode ? inode.names.get(name) : undefined
+    return inode instanceof FolderNode ? [...inode.names.keys()] : []
   }
 
   /** Starts a process. Its store is not open. */
@@ -225,8 +234,7 @@ export class StoreMachine {
     if (!process.isAlive) return never()
     this.checkLock(process, operation)
     const { fault } = process
-    if (fault === undefined || fault.wasHit || --fault.remaining > 0) return this.finish(process, operation)
-    fault.wasHit = true
+    if (fault === undefined || !isHit(fault, operation)) return this.finish(process, operation)
     switch (fault.kind) {
       case 'error':
         throw createSystemError('EIO', operation.path)
