@@ -6,7 +6,7 @@ import type { StoreMachine, StoreProcess } from './store-machine.js'
 
 /** What the parts of a history share. */
 export interface HistoryContext {
-  readonly machine: Pick<StoreMachine, 'run'> & Partial<Pick<StoreMachine, 'fileNames'>>
+  readonly machine: Pick<StoreMachine, 'run'> & Partial<Pick<StoreMachine, 'fileNames' | 'stopped'>>
   readonly choices: Choices
   readonly clock: HistoryClock
   report(violation: Violation): void

@@ -35,6 +35,11 @@ interface FailedAppend {
   readonly end: 'failed' | 'died'
 }
 
+interface ExpiryLimits {
+  readonly before?: Date
+  readonly maxEntries?: number
+}
+
 /** A naive client of one journal of a store. */
 export class JournalHistory implements HistoryPart {
   readonly name: string
@@ -49,6 +54,8 @@ export class JournalHistory implements HistoryPart {
   private count = 0
   /** The records from this number on were appended after the last deletion. */
   private firstAfterExpiry = 0
+  /** The records as they were last listed while a process did not respond. Its deletion can follow when it continues. */
+  private oldestWhileStopped: readonly number[] = []
 
   constructor(kind: JournalKind, context: HistoryContext) {
     this.kind = kind
@@ -131,29 +138,44 @@ export class JournalHistory implements HistoryPart {
         ? (choices.pick(this.present)?.time ?? clock.now) + choices.pick([-1, 0, 1])
         : undefined
     const maxEntries = isCrowded || choices.chance(0.4) ? choices.below(15) : undefined
-    const oldest = await this.list(process, { order: 'oldest' })
-    if (oldest === undefined) return
-    const byNumber = new Map(this.present.map((record) => [record.number, record]))
-    const ordered = oldest.flatMap((number) => byNumber.get(number) ?? [])
-    const isOld = ({ time }: ModelRecord) => before !== undefined && time < before
-    const kept = ordered.filter((record) => !isOld(record))
-    const surplus = kept.slice(0, Math.max(0, kept.length - (maxEntries ?? Number.POSITIVE_INFINITY)))
-    const deleted = new Set([...ordered.filter(isOld), ...surplus])
     const limits = {
       ...(before !== undefined && { before: new Date(before) }),
       ...(maxEntries !== undefined && { maxEntries }),
     }
-    const outcome = await machine.run(process, (store) => journalOf(store, this.kind).expire(limits))
+    const oldest = await this.list(process, { order: 'oldest' })
+    if (oldest === undefined) return
+    const deleted = this.expiredRecords(oldest, limits)
+    const outcome = await machine.run(
+      process,
+      (store) => journalOf(store, this.kind).expire(limits),
+      // The process waited for the lock while it did not respond, so the limits apply to what others have appended meanwhile.
+      (count) => this.onExpired(limits, count, this.expiredRecords(this.oldestWhileStopped, limits)),
+    )
     this.context.trace(`${process.name} expire of ${this.name} ${format(limits)}: ${outcome.kind}`)
-    this.firstAfterExpiry = this.count
-    if (outcome.kind === 'ok') {
-      this.expectEqual(`expire of ${format(limits)}`, outcome.value, deleted.size)
-      this.records = this.records.filter((record) => !deleted.has(record))
-      this.checkFiles()
-    } else {
+    if (outcome.kind === 'ok') this.onExpired(limits, outcome.value, deleted)
+    else {
+      this.firstAfterExpiry = this.count
       this.hasFailed = true
       for (const record of deleted) record.presence = 'unknown'
     }
+  }
+
+  /** The records that a deletion deletes from a journal whose records are listed in this order. */
+  private expiredRecords(oldest: readonly number[], { before, maxEntries }: ExpiryLimits): Set<KnownRecord> {
+    const byNumber = new Map(this.present.map((record) => [record.number, record]))
+    const ordered = oldest.flatMap((number) => byNumber.get(number) ?? [])
+    const isOld = ({ time }: ModelRecord) => before !== undefined && time < before.getTime()
+    const kept = ordered.filter((record) => !isOld(record))
+    const surplus = kept.slice(0, Math.max(0, kept.length - (maxEntries ?? Number.POSITIVE_INFINITY)))
+    return new Set([...ordered.filter(isOld), ...surplus])
+  }
+
+  /** A deletion was acknowledged. */
+  private onExpired(limits: ExpiryLimits, count: number, deleted: ReadonlySet<KnownRecord>): void {
+    this.firstAfterExpiry = this.count
+    this.expectEqual(`expire of ${format(limits)}`, count, deleted.size)
+    this.records = this.records.filter((record) => !deleted.has(record))
+    this.checkFiles()
   }
 
   /** A file is deleted with the last of its records, unless it has a partial line. */
@@ -243,15 +265,17 @@ export class JournalHistory implements HistoryPart {
     }
   }
 
-  /** Reads the journal after a failure, and checks which records it has. */
+  /** Reads the journal after a failure, or while a process does not respond, and checks which records it has. */
   async resolve(process: StoreProcess): Promise<void> {
-    if (this.records.every(({ presence }) => presence !== 'unknown')) {
+    const isStopped = this.context.machine.stopped !== undefined
+    if (!isStopped && this.records.every(({ presence }) => presence !== 'unknown')) {
       this.failedAppend = undefined
       this.hasLostPower = false
       return
     }
     const listed = await this.list(process, { order: 'oldest' })
     if (listed === undefined) return
+    if (isStopped) this.oldestWhileStopped = listed
     const found = new Set(listed)
     const wanted = this.records.filter(({ presence }) => presence === 'stored' || presence === 'unflushed')
     const missing = wanted.find(({ number }) => !found.has(number))

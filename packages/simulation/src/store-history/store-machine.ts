@@ -181,7 +181,7 @@ export class StoreMachine {
   run<T>(
     process: StoreProcess,
     work: (store: Store) => Promise<T>,
-    onLateSuccess?: () => void,
+    onLateSuccess?: (value: T) => void,
   ): Promise<Outcome<T>> {
     return new Promise((resolve) => {
       const callbacks = this.onDied.get(process)
@@ -191,7 +191,7 @@ export class StoreMachine {
         resolve({ kind: 'died' })
       }
       const onStopped = () => {
-        this.lateCalls.push(call.then((isSuccess) => isSuccess && onLateSuccess?.()))
+        this.lateCalls.push(call.then((outcome) => outcome.kind === 'ok' && onLateSuccess?.(outcome.value)))
         resolve({ kind: 'stopped' })
       }
       callbacks.add(onDied)
@@ -200,7 +200,7 @@ export class StoreMachine {
         callbacks.delete(onDied)
         this.onStopped.delete(onStopped)
         resolve(outcome)
-        return outcome.kind === 'ok'
+        return outcome
       }
       const call = work(process.store).then(
         (value) => onEnded({ kind: 'ok', value }),
