@@ -65,9 +65,14 @@ export class ProcessedIds {
     const isSame = this.isRead && isSameFile(stamp, this.stamp)
     if (isSame && stamp?.size === this.stamp?.size) return
     const hasGrown = isSame && this.end > 1 && (stamp?.size ?? 0) > (this.stamp?.size ?? 0)
+    // If the file cannot be read, the ids and their end are those of another version, and the next call must read it.
+    this.isRead = false
+    if (!(hasGrown && this.readLines(await this.textFrom(this.end), this.end, this.ids))) await this.readAll()
     this.stamp = stamp
     this.isRead = true
-    if (hasGrown && this.readLines(await this.textFrom(this.end), this.end, this.ids)) return
+  }
+
+  private async readAll(): Promise<void> {
     const text = await this.textFrom(0)
     const ids = new Set<string>()
     if (text.startsWith('[') && this.readLines(text.slice(1), 1, ids)) this.ids = ids
