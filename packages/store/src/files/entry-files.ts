@@ -167,7 +167,9 @@ export class EntryFiles {
       if (id !== undefined) this.removeFile(file, id)
       return
     }
-    const existing = id === undefined ? undefined : this.index.get(id)?.stamp
+    // After a write that was not confirmed the file is read, because the id of a completed entry may not be recorded.
+    const isVerified = id !== undefined && !this.unverifiedFiles.has(file)
+    const existing = isVerified ? this.index.get(id)?.stamp : undefined
     if (existing?.ino === stamp.ino && existing.mtime === stamp.mtime && existing.size === stamp.size) return
     const read = await this.readFile(folder, name, isLocked)
     if (read === undefined) return
