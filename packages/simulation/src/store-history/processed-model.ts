@@ -42,6 +42,8 @@ export class ProcessedModel {
       known.state.acknowledge(true)
     } else {
       this.hasFailed = true
+      // Each of several attempts can be the one that was made, so the id can be deleted after the earliest of their days.
+      known.day = Math.min(known.day, dayOf(Number(entry.replayedAt)))
       known.state.attempt(true)
     }
   }
