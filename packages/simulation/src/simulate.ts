@@ -1,5 +1,6 @@
 import type { Store } from '@holdfast/store'
 import { Cluster, type NodeDisk, QUEUE_PREFIX } from './cluster/cluster.js'
+import { FINAL_CLOSE_MS, FinalClose } from './cluster/final-close.js'
 import { FaultInjector } from './cluster/inject.js'
 import { DeadLetterModel } from './dead-letters/dead-letter-model.js'
 import { QueueContract } from './dead-letters/queue-contract.js'
@@ -357,6 +358,18 @@ export async function simulate(
       })
   cluster.start()
 
+  const onEventEnded = () => {
+    cluster.crashes.onEventEnded()
+    if (violation !== undefined) throw new Stop()
+    memory.checkTimers(cluster.nodes)
+    permits.check(cluster.nodes)
+    fleet.checkLeases(cluster.nodes)
+    openings.onEventEnded()
+    pools.onEventEnded()
+    policies.onEventEnded()
+    cluster.checkFallbacks()
+    onEvent?.(scheduler.now)
+  }
   const onUnhandled = (error: unknown) =>
     report(
       new Violation('unhandled', `a rejection was not handled: ${String((error as Error)?.stack ?? error)}`),
@@ -377,20 +390,7 @@ export async function simulate(
       runSmallCluster(scenario.seed, (now, subject, text) => trace.add(now, subject, text), onEvent),
     )
     if (smallCluster.violation !== undefined) throw smallCluster.violation
-    await runInMacrotask(() =>
-      scheduler.runUntil(DURATION_MS, () => {
-        cluster.crashes.onEventEnded()
-        if (violation !== undefined) throw new Stop()
-        memory.checkTimers(cluster.nodes)
-        permits.check(cluster.nodes)
-        fleet.checkLeases(cluster.nodes)
-        openings.onEventEnded()
-        pools.onEventEnded()
-        policies.onEventEnded()
-        cluster.checkFallbacks()
-        onEvent?.(scheduler.now)
-      }),
-    )
+    await runInMacrotask(() => scheduler.runUntil(DURATION_MS, onEventEnded))
     deadLetters.checkAll((id) => cluster.readEntry(id))
     deadLetters.checkMoved()
     for (const [node, { model }] of cluster.fallbacks) model.checkEmpty(node)
@@ -418,6 +418,13 @@ export async function simulate(
     housekeeping.check(cluster.nodes, isOnServer)
     checkConnections(cluster.nodes)
     memory.checkState(cluster.nodes, true)
+    const finalClose = new FinalClose(scheduler)
+    policies.isFinal = true
+    await runInMacrotask(() => {
+      finalClose.start(cluster)
+      scheduler.runUntil(DURATION_MS + FINAL_CLOSE_MS, onEventEnded)
+    })
+    finalClose.check()
   } catch (error) {
     if (error instanceof Violation) report(error)
     else if (error instanceof EventLimitError) report(new Violation('hangs', error.message))

@@ -25,9 +25,9 @@ const CALL: PlannedContractCall = {
 /** A call on a clock that the test sets. */
 function createCall(planned: Partial<PlannedContractCall> = {}, policy: Partial<ContractPolicy> = {}) {
   const clock = { time: 0, now: () => clock.time, toleranceMs: () => 0.1 }
-  const rules = { ...CONTRACT_POLICIES['contract-plain'], ...policy }
+  const policies = { default: { ...CONTRACT_POLICIES['contract-plain'], ...policy }, limited: undefined }
   const limits = { bulkhead: undefined, budget: undefined }
-  const call = new CallReference('a call', { ...CALL, ...planned }, rules, limits, clock)
+  const call = new CallReference('a call', { ...CALL, ...planned }, policies, limits, clock)
   return { call, clock }
 }
 

@@ -1,6 +1,6 @@
 import { BUDGET_OPERATION, SHARED_BUDGET } from '../invariants/budget-model.js'
 import type { CallLimits } from '../invariants/call-model.js'
-import { createContractPolicies } from '../policies/contract-policies.js'
+import { CONTRACT_MAPPINGS, createContractPolicies } from '../policies/contract-policies.js'
 import { breakerSettings } from '../scenario/breaker-kinds.js'
 import {
   ALL_OPERATIONS,
@@ -40,6 +40,7 @@ export const createNodeConfig = (
   ...(redisUrl !== undefined && { shared: redisUrl }),
   // Heartbeats would be most of the events.
   node: { id: node, heartbeat: 20_000 },
+  subsystemMappings: CONTRACT_MAPPINGS,
   policies: {
     ...createContractPolicies(),
     ...Object.fromEntries(

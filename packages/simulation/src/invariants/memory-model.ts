@@ -86,6 +86,27 @@ const REST_OBJECTS = 1900
 const OBJECTS_PER_ACTIVE_CALL = 100
 const OBJECTS_PER_CALL = 100
 
+/** The classes of which each call has an object while it runs. */
+const CALL_CLASSES = [
+  'RuntimeCall',
+  'TrackedFirstAttempt',
+  'PassthroughCall',
+  'Execution',
+  'FirstAttempt',
+  'AttemptLog',
+  'AttemptContext',
+  'ExecutionDeadlines',
+  'RetryWait',
+  'Slot',
+  'HedgedAttempt',
+  'FallbackRun',
+  'OperationAdmission',
+] as const
+
+/** How many objects of each of these classes a process has without calls, as examples for V8 and for a replay that waits, and with them. */
+const REST_CALL_OBJECTS = 8
+const CALL_OBJECTS_PER_ACTIVE_CALL = 3
+
 /** The largest number of timers of a process without work, and how many an active call adds. */
 const REST_TIMERS = 60
 const TIMERS_PER_ACTIVE_CALL = 8
@@ -147,7 +168,7 @@ export class MemoryModel {
   private checkProcess(process: Process, runtime: Holdfast, isAtRest: boolean): void {
     const { startedCount, activeCount } = this.workOf(process)
     const storeParts = partsNotCounted(runtime)
-    const { objects, elements } = measureState(
+    const { objects, elements, instances } = measureState(
       runtime,
       (value) =>
         value instanceof VirtualClock ||
@@ -166,6 +187,8 @@ export class MemoryModel {
     }
     const objectLimit = REST_OBJECTS + OBJECTS_PER_ACTIVE_CALL * activeCount + OBJECTS_PER_CALL * waitingCount
     check('objects', objects, objectLimit)
+    const callLimit = REST_CALL_OBJECTS + CALL_OBJECTS_PER_ACTIVE_CALL * activeCount
+    for (const name of CALL_CLASSES) check(`objects of ${name}`, instances.get(name) ?? 0, callLimit)
     const added = ELEMENTS_PER_ACTIVE_CALL * activeCount + ELEMENTS_PER_CALL * waitingCount
     for (const [name, count] of elements) check(`elements in ${name}`, count, limitOf(name, isAtRest) + added)
   }

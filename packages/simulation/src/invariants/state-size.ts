@@ -6,6 +6,8 @@ export interface StateSize {
   readonly objects: number
   /** The numbers of elements in arrays, maps and sets, by the class that has them, and of listeners by the class of their target. */
   readonly elements: Map<string, number>
+  /** The numbers of objects, by their class. */
+  readonly instances: Map<string, number>
 }
 
 type Kind = 'opaque' | 'map' | 'set' | 'array' | 'controller' | 'signal' | 'object'
@@ -58,6 +60,7 @@ function classOf(value: object): ObjectClass {
 export function measureState(root: object, isOutside: (value: object) => boolean): StateSize {
   const seen = new Set<object>()
   const elements = new Map<string, number>()
+  const instances = new Map<string, number>()
   // The objects that were found and not visited, with their classes and the names of the classes that have them.
   const values: object[] = []
   const valueClasses: ObjectClass[] = []
@@ -106,9 +109,10 @@ export function measureState(root: object, isOutside: (value: object) => boolean
         break
       case 'object': {
         const itemOwner = name ?? owner
+        if (name !== undefined) instances.set(name, (instances.get(name) ?? 0) + 1)
         for (const key of Object.keys(value)) add((value as Record<string, unknown>)[key], itemOwner)
       }
     }
   }
-  return { objects: seen.size, elements }
+  return { objects: seen.size, elements, instances }
 }

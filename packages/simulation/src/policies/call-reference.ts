@@ -1,7 +1,7 @@
 import { Violation } from '../engine/violation.js'
 import type { BudgetModel } from './budget-model.js'
 import type { BulkheadModel, BulkheadUser } from './bulkhead-model.js'
-import type { ContractPolicy } from './contract-policies.js'
+import { type ContractPolicy, LIMITED_POLICY_ID, policyIdOf } from './contract-policies.js'
 import { type DelayRange, delayRangeOf } from './delay-range.js'
 import type { PlannedContractCall, PlannedRun, RunEnd } from './planned-contract-calls.js'
 
@@ -42,6 +42,12 @@ interface Decision {
   readonly reasons: ReadonlySet<string>
 }
 
+/** The policy of a call, and the one that applies after a rate limit if that is another one. */
+export interface ReferencePolicies {
+  readonly default: ContractPolicy
+  readonly limited: ContractPolicy | undefined
+}
+
 /** The shared limits of the policy of a call. */
 export interface ReferenceLimits {
   readonly bulkhead: BulkheadModel | undefined
@@ -61,7 +67,9 @@ export interface ReferenceClock {
 export class CallReference implements BulkheadUser {
   readonly name: string
   readonly planned: PlannedContractCall
-  readonly policy: ContractPolicy
+  /** The policy that applies since the last failure. */
+  policy: ContractPolicy
+  policyId: string
   readonly submittedAt: number
   state: State = 'queued'
   /** The attempts as the session has them. */
@@ -77,6 +85,7 @@ export class CallReference implements BulkheadUser {
   wasServed = false
   /** What the call must settle with. */
   result: { readonly value: unknown } | { readonly error: unknown } | { readonly code: string } | undefined
+  private readonly policies: ReferencePolicies
   private readonly limits: ReferenceLimits
   private readonly clock: ReferenceClock
   private readonly runs: ReferenceRun[] = []
@@ -96,13 +105,15 @@ export class CallReference implements BulkheadUser {
   constructor(
     name: string,
     planned: PlannedContractCall,
-    policy: ContractPolicy,
+    policies: ReferencePolicies,
     limits: ReferenceLimits,
     clock: ReferenceClock,
   ) {
     this.name = name
     this.planned = planned
-    this.policy = policy
+    this.policies = policies
+    this.policy = policies.default
+    this.policyId = policyIdOf(planned.operation)
     this.limits = limits
     this.clock = clock
     this.submittedAt = clock.now()
@@ -241,6 +252,10 @@ export class CallReference implements BulkheadUser {
     else if (end === 'timeout') this.result = { code: 'ATTEMPT_TIMEOUT' }
     else if (end === 'total') this.result = { code: 'TOTAL_TIMEOUT' }
     else this.result = { error: run.error }
+    const { limited } = this.policies
+    const isLimited = limited !== undefined && end === 'limited'
+    this.policy = isLimited ? limited : this.policies.default
+    this.policyId = isLimited ? LIMITED_POLICY_ID : policyIdOf(this.planned.operation)
     this.decision = this.decide(run, end, at)
   }
 
@@ -420,6 +435,8 @@ export class CallReference implements BulkheadUser {
             ? settled.error === result.error
             : (settled.error as { code?: unknown }).code === result.code))
     if (!matches) this.fail(`settled with ${describe(settled)}, expected ${describe(result)}`)
+    for (const { isSettled, isAborted, value } of this.runs)
+      if (!isSettled && !isAborted) this.fail(`ended and did not abort ${value}`)
     this.state = 'ended'
   }
 

@@ -32,13 +32,14 @@ const POLICY: ContractPolicy = {
   totalTimeout: 4000,
 }
 
-/** The prefix of all operations of the contract. */
-const OPERATION_PREFIX = 'contract-'
+/** All operations of the contract, and no others. */
+const OPERATION_PATTERN = /^contract[-.]/
 
 /** Each operation has a policy of the same name. None has a breaker, so that a naive model can tell what each call does. */
 export const CONTRACT_POLICIES = {
   // Calls without options use the path of the runtime that is shortest.
   'contract-plain': POLICY,
+  'contract.kinds': POLICY,
   'contract-total': {
     ...POLICY,
     maxAttempts: 5,
@@ -62,19 +63,41 @@ export const CONTRACT_POLICIES = {
   },
 } as const satisfies Record<string, ContractPolicy>
 
+/** The policy that applies after a rate limit to the calls of `contract.kinds`. */
+export const LIMITED_POLICY_ID = 'contract-limited'
+export const LIMITED_POLICY: ContractPolicy = {
+  ...POLICY,
+  maxAttempts: 4,
+  backoffType: 'fixed',
+  jitterType: 'none',
+  attemptTimeout: 400,
+  maxRetryAfter: 300,
+}
+
+/** The id of the policy of an operation. */
+export const policyIdOf = (operation: ContractOperation): string =>
+  operation === 'contract.kinds' ? 'contract-plain' : operation
+
+/** The operation whose policy depends on the kind of the last failure. */
+export const CONTRACT_MAPPINGS = {
+  contract: { kinds: { rate_limited: LIMITED_POLICY_ID, default: 'contract-plain' } },
+}
+
 export type ContractOperation = keyof typeof CONTRACT_POLICIES
 
 export const CONTRACT_OPERATIONS = Object.keys(CONTRACT_POLICIES) as readonly ContractOperation[]
 
 /** Whether an operation is one of the contract. */
 export const isContractOperation = (operation: unknown): boolean =>
-  typeof operation === 'string' && operation.startsWith(OPERATION_PREFIX)
+  typeof operation === 'string' && OPERATION_PATTERN.test(operation)
 
 /** The policies as they are in the configuration of a node. */
 export const createContractPolicies = (): Record<string, object> =>
   Object.fromEntries(
-    Object.entries(CONTRACT_POLICIES).map(([operation, policy]) => [
-      operation,
-      Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== Number.POSITIVE_INFINITY)),
-    ]),
+    Object.entries({ ...CONTRACT_POLICIES, [LIMITED_POLICY_ID]: LIMITED_POLICY })
+      .filter(([id]) => id !== 'contract.kinds')
+      .map(([id, policy]) => [
+        id,
+        Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== Number.POSITIVE_INFINITY)),
+      ]),
   )

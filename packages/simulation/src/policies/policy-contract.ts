@@ -21,6 +21,7 @@ import {
   type ContractOperation,
   type ContractPolicy,
   isContractOperation,
+  LIMITED_POLICY,
 } from './contract-policies.js'
 import { ExpectedCounters } from './expected-counters.js'
 import {
@@ -94,6 +95,8 @@ class ProcessCalls {
  */
 export class PolicyContract {
   callCount = 0
+  /** Whether all processes close now, so that nothing may delay them. */
+  isFinal = false
   private readonly parts: ContractParts
   private readonly processes = new Map<Process, ProcessCalls>()
   /** Processes whose bulkheads changed in the current event. */
@@ -146,7 +149,7 @@ export class PolicyContract {
   onClosing(process: Process, choices: Choices): void {
     const own = this.processes.get(process)
     if (own === undefined || own.isClosing) return
-    const kind = choices.pick(CLOSING_KINDS)
+    const kind = choices.pick(this.isFinal ? CLOSING_KINDS.slice(0, 2) : CLOSING_KINDS)
     if (this.parts.isIdle(process) && (kind === 'idle' || kind === 'short'))
       own.idleCloseAt = this.parts.scheduler.now
     for (const planned of planClosingGroup(choices, kind)) this.start(own, planned)
@@ -205,10 +208,14 @@ export class PolicyContract {
     const { clock } = process
     const { operation, retry, timeout } = planned
     const id = `contract-${process.name}-${++this.callCount}`
-    const policy: ContractPolicy = {
-      ...CONTRACT_POLICIES[operation],
+    const override = (policy: ContractPolicy): ContractPolicy => ({
+      ...policy,
       ...retry,
       ...(timeout && { attemptTimeout: timeout.attempt, totalTimeout: timeout.total }),
+    })
+    const policies = {
+      default: override(CONTRACT_POLICIES[operation]),
+      limited: operation === 'contract.kinds' ? override(LIMITED_POLICY) : undefined,
     }
     const { rateChangeCount } = clock
     const referenceClock: ReferenceClock = {
@@ -216,7 +223,7 @@ export class PolicyContract {
       toleranceMs: () => (clock.rateChangeCount === rateChangeCount ? TOLERANCE_MS : DRIFT_TOLERANCE_MS),
     }
     const limits = own.limits.get(operation) as ReferenceLimits
-    const call = new CallReference(`${id} (${operation})`, planned, policy, limits, referenceClock)
+    const call = new CallReference(`${id} (${operation})`, planned, policies, limits, referenceClock)
     own.calls.set(id, call)
     limits.bulkhead?.onSubmitted(call)
     const controller = new AbortController()

@@ -18,7 +18,7 @@ export function compareSession(session: RetrySession, call: CallReference): void
     if (got !== expected) fail(what, got, expected)
   }
   compare('operation', session.operation, planned.operation)
-  compare('policy', session.policyId, planned.operation)
+  compare('policy', session.policyId, call.policyId)
   compare('end', session.stopped, call.stopped)
   compare('success', session.success, call.stopped === 'succeeded')
   compare('attempts', session.attempts.length, history.length)
