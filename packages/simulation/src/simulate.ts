@@ -38,6 +38,7 @@ import { runSmallCluster, type SmallClusterResult } from './small-cluster/index.
 import { runMemoryHistory } from './sqlite/memory-history.js'
 import { loadRealDriver } from './sqlite/simulated-database.js'
 import { runSqliteHistory } from './sqlite/sqlite-history.js'
+import { runTurnHistory } from './sqlite/turn-history.js'
 import { runFilesHistory } from './store-history/files-history.js'
 import { Trace } from './trace.js'
 import { Workload } from './workload/workload.js'
@@ -382,7 +383,7 @@ export async function simulate(
   process.on('unhandledRejection', onUnhandled)
   let smallCluster: SmallClusterResult | undefined
   try {
-    for (const runHistory of [runFilesHistory, runMemoryHistory, runSqliteHistory]) {
+    for (const runHistory of [runFilesHistory, runMemoryHistory, runSqliteHistory, runTurnHistory]) {
       const found = await runHistory(scenario.seed, (at, subject, text) => trace.add(at, subject, text))
       if (found !== undefined) throw found
     }

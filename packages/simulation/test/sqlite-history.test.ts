@@ -4,6 +4,7 @@ import { SqliteConnection } from '../../store/src/sqlite/connection.js'
 import { WriteQueue } from '../../store/src/sqlite/write-queue.js'
 import { runMemoryHistory } from '../src/sqlite/memory-history.js'
 import { runSqliteHistory } from '../src/sqlite/sqlite-history.js'
+import { runTurnHistory } from '../src/sqlite/turn-history.js'
 
 afterEach(() => vi.restoreAllMocks())
 
@@ -44,6 +45,17 @@ describe('a history of a SQLite store', () => {
       () => {},
     )
     expect(await findViolation(runSqliteHistory)).not.toBe('')
+  })
+})
+
+describe('a history of changes and reads in one turn', () => {
+  it('finds no violation', async () => {
+    expect(await findViolation(runTurnHistory)).toBe('')
+  })
+
+  it('reports reads that do not wait for the changes before them', async () => {
+    vi.spyOn(WriteQueue.prototype, 'flush').mockResolvedValue()
+    expect(await findViolation(runTurnHistory)).toContain('does not see the changes before it')
   })
 })
 

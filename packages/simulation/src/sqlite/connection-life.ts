@@ -1,5 +1,5 @@
 import type { SqliteDriver, SqliteStatement } from '../../../store/src/sqlite/driver.js'
-import type { SimulatedDatabase, StatementKind } from './simulated-database.js'
+import { createSqliteError, type SimulatedDatabase, type StatementKind } from './simulated-database.js'
 
 /** Changes that are durable when the store acknowledges them. Old records and versions are deleted without a flush. */
 const DURABLE_CHANGES = [
@@ -75,6 +75,8 @@ export class ConnectionLife {
     // The default of SQLite.
     let isFlushing = true
     let isInTransaction = false
+    /** Whether all statements fail until the store connects again, as after some errors of the disk. */
+    let isBroken = false
     /** The durable tables that the open transaction has changed. */
     const changed = new Set<string>()
 
@@ -85,9 +87,11 @@ export class ConnectionLife {
       if (kind === 'commit') database.beforeCommit()
       if (!this.isAlive) throw createEndedError()
       try {
+        if (isBroken) throw createSqliteError('SQLITE_IOERR', 'disk I/O error')
         this.onStatement?.(kind)
         database.mayFail(kind)
       } catch (error) {
+        isBroken ||= (error as { code?: unknown }).code === 'SQLITE_IOERR' && database.random() < 0.5
         const endsTransaction = kind === 'commit' || database.random() < 0.3
         if (isInTransaction && endsTransaction) {
           real.exec('ROLLBACK')

@@ -12,7 +12,7 @@ import { TableHistory } from '../store-history/table-history.js'
 import { TABLE_KINDS } from '../store-history/table-kinds.js'
 
 /** How many steps a history has. */
-const STEPS = 100
+const STEPS = 250
 
 /** The share of steps that use the dead letters, which have the most code. */
 const QUEUE_SHARE = 0.4
