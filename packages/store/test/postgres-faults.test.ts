@@ -207,7 +207,14 @@ describe('a PostgreSQL store with a failing server', () => {
     // Long enough for the statements of `open` on a busy machine.
     const store = await opened({ statementTimeout: 3000 })
     const { Client } = await loadPostgresDriver()
-    const other = new Client({ connectionString: server.url })
+    const other = new Client({
+      connectionString: server.url,
+      application_name: 'test',
+      connectionTimeoutMillis: 30_000,
+      query_timeout: 30_000,
+      keepAlive: true,
+      pipeline: false,
+    })
     await other.connect()
     onTestFinished(() => other.end())
     await other.query(`BEGIN; LOCK TABLE ${schema}.named_values`)
