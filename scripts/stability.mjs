@@ -1,35 +1,36 @@
 // `npm run test:stability`: repeats the gate beside busy processes, to find tests that depend on the speed of the machine.
 //
 //   npm run test:stability -- --runs 20
+//   npm run test:stability -- --runs 20 --resume
 //   npm run test:stability -- --runs 20 --tests packages/fleet
 //
-// `--tests` repeats only the step `tests`, with the test files whose path contains one of the given texts. `--busy` sets the
-// number of busy processes, and `--json` prints one JSON object per run and one with the summary. The exit code is 1 if a run
-// failed.
+// Each run is stored in `.cache/stability.json` (`--results` names another file) when it has ended. `--resume` continues a series
+// that was interrupted, until `--runs` consecutive runs have passed. `--tests` repeats only the step `tests`, with the test files
+// whose path contains one of the given texts. `--busy` sets the number of busy processes, and `--json` prints one JSON object per
+// run and one with the summary. The exit code is 1 if fewer consecutive runs passed, and 2 if the series cannot be started.
 import { readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { countTests, failedTestNames } from './gate/vitest.mjs'
 import { root } from './packages.mjs'
 import { SupervisedProcess } from './servers/supervise.mjs'
+import {
+  consecutivePassed,
+  failureCounts,
+  formatSeries,
+  runSeries,
+  SeriesError,
+} from './stability/series.mjs'
 
 const REPORT = join(root, '.cache/vitest.json')
-
-/**
- * @typedef {object} Run
- * @property {number} run
- * @property {number} seconds
- * @property {number} passed
- * @property {number} failed
- * @property {number} skipped
- * @property {string[]} failures the names of the failed tests and steps
- */
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     runs: { type: 'string', default: '20' },
     busy: { type: 'string', default: '2' },
+    resume: { type: 'boolean', default: false },
+    results: { type: 'string', default: join(root, '.cache/stability.json') },
     tests: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
@@ -50,8 +51,8 @@ const [program, args] = values.tests
   ? [join(root, 'node_modules/.bin/vitest'), VITEST]
   : [process.execPath, [join(root, 'scripts/gate.mjs')]]
 
-/** Runs the command once and reads its results. @param {number} run @returns {Promise<Run>} */
-async function runOnce(run) {
+/** Runs the command once and reads its results. @returns {Promise<import('./stability/series.mjs').Result>} */
+async function runOnce() {
   rmSync(REPORT, { force: true })
   const start = performance.now()
   const child = new SupervisedProcess({ command: program, args, cwd: root, env: { NO_COLOR: '1' } })
@@ -81,7 +82,6 @@ async function runOnce(run) {
   if (code !== 0 && failures.length === 0) failures.push(`exit code ${code}: ${output.trim().slice(-1000)}`)
   const { passed: ok, skipped: notRun } = counts
   return {
-    run,
     seconds,
     passed: ok,
     failed: Math.max(counts.failed, failures.length),
@@ -98,35 +98,40 @@ const loops = Array.from(
 )
 await Promise.all(loops.map((loop) => loop.started))
 
-/** @type {Run[]} */
-const runs = []
 try {
-  for (let run = 1; run <= count; run++) {
-    if (process.stderr.isTTY) process.stderr.write(`run ${run} of ${count} …\r`)
-    const result = await runOnce(run)
-    runs.push(result)
-    if (values.json) console.log(JSON.stringify(result))
-    else {
-      const { seconds, passed, failed, skipped, failures } = result
+  const series = await runSeries({
+    root,
+    file: resolve(values.results),
+    count,
+    resume: values.resume,
+    command: values.tests ? ['vitest run', ...positionals].join(' ') : 'npm test',
+    busy,
+    runOnce,
+    onRun(run) {
+      const { failures, seconds, passed, failed, skipped } = run
+      if (values.json) return console.log(JSON.stringify(run))
       const mark = failures.length === 0 ? 'ok    ' : 'FAILED'
       console.log(
-        `${mark} run ${run} of ${count}: ${seconds} s, ${passed} passed, ${failed} failed, ${skipped} skipped`,
+        `${mark} run ${run.run}: ${seconds} s, ${passed} passed, ${failed} failed, ${skipped} skipped`,
       )
       for (const failure of failures) console.log(`       ${failure}`)
-    }
+    },
+    onNote: (text) => console.error(text),
+  })
+  const { version: _, runs, ...setting } = series
+  const summary = {
+    ...setting,
+    runs: runs.length,
+    failedRuns: runs.filter(({ failures }) => failures.length > 0).length,
+    consecutivePassed: consecutivePassed(runs),
+    failures: Object.fromEntries(failureCounts(runs)),
   }
+  console.log(values.json ? JSON.stringify(summary) : `\n${formatSeries(series, count)}`)
+  process.exitCode = summary.consecutivePassed >= count ? 0 : 1
+} catch (error) {
+  if (!(error instanceof SeriesError)) throw error
+  console.error(error.message)
+  process.exitCode = 2
 } finally {
   await Promise.all(loops.map((loop) => loop.killAll()))
 }
-
-/** How often each test or step failed. @type {Map<string, number>} */
-const failures = new Map()
-for (const run of runs) for (const name of run.failures) failures.set(name, (failures.get(name) ?? 0) + 1)
-const failedRuns = runs.filter((run) => run.failures.length > 0).length
-if (values.json)
-  console.log(JSON.stringify({ runs: runs.length, failedRuns, failures: Object.fromEntries(failures) }))
-else {
-  console.log(`\n${runs.length - failedRuns} of ${runs.length} runs passed, beside ${busy} busy processes`)
-  for (const [name, times] of [...failures].toSorted((a, b) => b[1] - a[1])) console.log(`${times} × ${name}`)
-}
-process.exitCode = failedRuns === 0 ? 0 : 1
