@@ -14,7 +14,7 @@ import { ThreadHost } from '../src/sqlite/thread-host.js'
 import { decodeError, encodeError } from '../src/sqlite/thread-protocol.js'
 import { createWorkerStarter } from '../src/sqlite/worker-thread.js'
 import type { Store } from '../src/store.js'
-import { at, event, letter, session } from './contract/records.js'
+import { at, audit, breakerEvent, errorRecord, event, letter, session } from './contract/records.js'
 import { describeStore } from './contract.js'
 import { folder, opened } from './sqlite-place.js'
 import { buildSqliteThread } from './sqlite-thread-build.mjs'
@@ -128,6 +128,7 @@ describe('a thread that ends unexpectedly', () => {
     ],
     ['settle', ({ deadLetters }) => deadLetters.settle('dlq_1', 'me', { status: 'completed', at: at(9) })],
     ['purge', ({ deadLetters }) => deadLetters.purge({ limit: 1 }, at(9))],
+    ['edit', ({ deadLetters }) => deadLetters.edit('dlq_1', { amount: 1 }, at(9))],
     ['append', ({ layers }) => layers.append({ version: 1, by: 'me', at: at(9), layer: {} }, 0)],
   ])('fails %s, which may have been carried out, and does not carry it out twice', async (method, change) => {
     errorLines()
@@ -140,9 +141,59 @@ describe('a thread that ends unexpectedly', () => {
       message: expect.stringContaining('may have been carried out or not'),
     })
     const { total, byStatus } = await store.deadLetters.stats(at(10))
+    const { editedPayload } = (await store.deadLetters.get('dlq_1', at(10))) ?? {}
+    const edits = editedPayload === undefined ? 0 : 1
     const changes =
-      2 - total + byStatus.replaying + byStatus.completed + (await store.layers.history()).length
+      2 - total + byStatus.replaying + byStatus.completed + edits + (await store.layers.history()).length
     expect(changes).toBe(1)
+  })
+
+  it.each<[string, string, (store: Store) => Promise<number>]>([
+    ['events', 'expire', ({ events }) => events.expire({ maxEntries: 0 })],
+    ['sessions', 'expire', ({ sessions }) => sessions.expire({ maxEntries: 0 })],
+    ['errors', 'expire', ({ errors }) => errors.expire({ maxEntries: 0 })],
+    ['audit', 'expire', ({ audit }) => audit.expire({ maxEntries: 0 })],
+    ['breakerEvents', 'expire', ({ breakerEvents }) => breakerEvents.expire({ maxEntries: 0 })],
+    ['metrics', 'expire', ({ metrics }) => metrics.expire(2)],
+    ['layers', 'expire', ({ layers }) => layers.expire(0)],
+    ['deadLetters', 'deleteProcessedIds', ({ deadLetters }) => deadLetters.deleteProcessedIds(at(9e7))],
+  ])('does not return a wrong number of deleted records of %s.%s', async (_table, method, deleteRecords) => {
+    errorLines()
+    const { threadEntry, arm } = await fragileThread('response', method)
+    const store = await opened(join(await folder(), 'holdfast.db'), { threadEntry })
+    await store.events.append([event(1)])
+    await store.sessions.append([session(1)])
+    await store.errors.append([errorRecord(1)])
+    await store.audit.append([audit(1)])
+    await store.breakerEvents.append([breakerEvent(1)])
+    await store.metrics.save([{ series: 's', start: 1, node: 'n', data: {} }])
+    await store.layers.append({ version: 1, by: 'me', at: at(1), layer: {} }, 0)
+    await store.deadLetters.add([letter(1)], NO_LIMIT)
+    await store.deadLetters.complete('dlq_1', at(1))
+    await store.deadLetters.purge({}, at(2))
+    await arm()
+    await expect(deleteRecords(store)).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringContaining('may have been carried out or not'),
+    })
+    expect(await deleteRecords(store)).toBe(0)
+  })
+
+  it('does not report an entry as leased whose payload it has edited before the lease', async () => {
+    errorLines()
+    const { threadEntry, arm } = await fragileThread('response', 'edit')
+    const store = await opened(join(await folder(), 'holdfast.db'), { threadEntry })
+    await store.deadLetters.add([letter(1)], NO_LIMIT)
+    await arm()
+    const results = await Promise.allSettled([
+      store.deadLetters.edit('dlq_1', { amount: 1 }, at(8)),
+      store.deadLetters.lease('dlq_1', 'me', at(90), at(9)),
+    ])
+    expect(results).toMatchObject([
+      { reason: { code: 'STORE_UNAVAILABLE' } },
+      { reason: { code: 'STORE_UNAVAILABLE' } },
+    ])
+    expect(await store.deadLetters.get('dlq_1', at(10))).toMatchObject({ editedPayload: { amount: 1 } })
   })
 
   it('fails a call that ends every thread, and continues with the next call', async () => {

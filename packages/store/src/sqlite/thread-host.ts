@@ -14,13 +14,25 @@ const MAX_PENDING: PendingLimits = { calls: 10_000, size: 2 ** 28 }
 /** The delay after which a rejected call can be repeated. */
 const RETRY_AFTER_MS = 1000
 
-/** Calls that have another result, or change more, if they are carried out twice. */
+/**
+ * Calls that have another result, or change more, if they are carried out twice. The second `edit` finds the lease that another
+ * call without a response has acquired after the first.
+ */
 const UNREPEATABLE = new Set([
+  'sessions.expire',
+  'events.expire',
+  'errors.expire',
+  'audit.expire',
+  'breakerEvents.expire',
+  'metrics.expire',
+  'layers.expire',
+  'layers.append',
   'deadLetters.lease',
   'deadLetters.leaseNext',
   'deadLetters.settle',
+  'deadLetters.edit',
   'deadLetters.purge',
-  'layers.append',
+  'deadLetters.deleteProcessedIds',
 ])
 
 interface PendingLimits {
