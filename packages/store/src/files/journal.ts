@@ -129,7 +129,10 @@ export class FilesJournal<T, F extends TimeRangeFilter> implements Journal<T, F>
   }
 
   async count(): Promise<number> {
-    const lines = await this.withStoreErrors(Promise.all(this.logs.map((log) => log.listLines())))
+    // The lock keeps overlapping calls from indexing the same lines, and lines of a failed write from being indexed.
+    const lines = await this.withStoreErrors(
+      this.lock.runExclusive(() => Promise.all(this.logs.map((log) => log.listLines()))),
+    )
     return lines.reduce((sum, logLines) => sum + logLines.length, 0)
   }
 

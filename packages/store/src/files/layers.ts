@@ -33,15 +33,24 @@ export class FilesLayers implements LayerStore {
     return this.withStoreErrors(() => this.lock.runExclusive(work))
   }
 
-  private async read(name: string): Promise<LayerVersion> {
+  /** Reads a version; undefined if its file is gone. */
+  private async readIfPresent(name: string): Promise<LayerVersion | undefined> {
     const path = join(this.folder, name)
     try {
-      const content = (await this.disk.read(path)) ?? Buffer.alloc(0)
+      const content = await this.disk.read(path)
+      if (content === undefined) return undefined
       const stored = parseJson(path, content) as Omit<LayerVersion, 'at'> & { at: string }
       return { ...stored, at: new Date(stored.at) }
     } catch (error) {
       throw createUnavailableError(path, error)
     }
+  }
+
+  /** Reads a version whose file exists. The caller holds the lock. */
+  private async read(name: string): Promise<LayerVersion> {
+    const version = await this.readIfPresent(name)
+    if (version === undefined) throw new Error(`${name} was deleted by another program`)
+    return version
   }
 
   private async write(version: LayerVersion): Promise<void> {
@@ -53,7 +62,9 @@ export class FilesLayers implements LayerStore {
   latest(): Promise<LayerVersion | undefined> {
     return this.withStoreErrors(async () => {
       const name = (await this.names()).at(-1)
-      return name === undefined ? undefined : this.read(name)
+      if (name === undefined) return undefined
+      // Without the lock, newer versions can be added and this one deleted meanwhile.
+      return (await this.readIfPresent(name)) ?? (await this.history())[0]
     })
   }
 

@@ -119,7 +119,7 @@ export class LineLog {
     }
   }
 
-  /** The positions and times of all lines that are not deleted, oldest first. */
+  /** The positions and times of all lines that are not deleted, oldest first. The caller holds the lock. */
   async listLines(): Promise<{ position: LinePosition; time: number }[]> {
     const tombstones = await this.readTombstones()
     const found: { position: LinePosition; time: number }[] = []

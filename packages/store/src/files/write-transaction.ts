@@ -54,9 +54,10 @@ export class WriteTransaction {
     return this.pendingWrites.get(indexed.id)?.entry ?? this.entries.read(indexed)
   }
 
-  /** Adds a new entry. */
+  /** Adds a new entry. It replaces the file of one with the same id that this transaction would delete. */
   async add(entry: DeadLetter): Promise<DeadLetter> {
-    const path = await this.entries.reserve(entry, this.reservedPaths)
+    const removed = this.pendingWrites.get(entry.dlqId)?.indexed
+    const path = removed ?? (await this.entries.reserve(entry, this.reservedPaths))
     return this.put(entry, this.entries.nextSequence(), undefined, path)
   }
 
