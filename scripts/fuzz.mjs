@@ -148,6 +148,10 @@ for (const name of names) {
     process.exitCode = 1
   } else if (skipped === undefined)
     console.log(`${name.padEnd(20)} ${done.toLocaleString('en')} cases in ${formatDuration(seconds)}`)
-  else console.log(`${name.padEnd(20)} skipped: ${skipped}`)
+  else {
+    // Otherwise a run without nginx or Squid would look like one that tested these targets.
+    console.error(`${name.padEnd(20)} SKIPPED: ${skipped}`)
+    process.exitCode = 1
+  }
 }
 console.log(`${total.toLocaleString('en')} cases`)

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { splitByHash } from '../../../../test/fuzz/random.js'
 import { turn } from '../helpers/until.js'
-import type { StrictRequest } from './strict-http.js'
+import { membersOf, type StrictRequest } from './strict-http.js'
 
 /** Sends bytes in pieces, closes the sending side, and resolves with all bytes that came back when the connection is closed. */
 export async function exchange(port: number, bytes: Buffer): Promise<string> {
@@ -48,17 +48,35 @@ function pathOf(target: string): string | undefined {
 /** Fields that a proxy sets again or removes. */
 const OWN_FIELDS = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'keep-alive'])
 
+/** Fields for the proxy itself, such as the credentials of its users, which must not reach a target. */
+const FIELDS_FOR_THE_PROXY = new Set([
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'upgrade',
+  'x-holdfast-policy',
+])
+
+/** Whether a field is for the proxy, or for its connection because `Connection` lists it. */
+const isForTheProxy = ({ fields }: StrictRequest, name: string): boolean =>
+  FIELDS_FOR_THE_PROXY.has(name) || membersOf(fields, 'connection').includes(name)
+
 const isSame = (request: StrictRequest, arrived: Arrived): boolean =>
   request.method === arrived.method &&
   pathOf(request.target) === arrived.url &&
   request.body.equals(arrived.body) &&
   arrived.fields.every(
     ([name, value]) =>
-      OWN_FIELDS.has(name) || request.fields.some(([own, is]) => own === name && is === value),
+      OWN_FIELDS.has(name) ||
+      (!isForTheProxy(request, name) && request.fields.some(([own, is]) => own === name && is === value)),
   )
 
 const describe = ({ method, url, fields, body }: Arrived): string =>
   JSON.stringify({ method, url, fields, body: body.toString('latin1').slice(0, 200) })
+
+/** The number of the case in a URL; 0 if a mutation removed it. */
+export const idIn = (url: string): number => Number(/\d{8}/.exec(url)?.[0] ?? 0)
 
 /** The requests of a case that have not arrived yet. */
 interface Expected {
@@ -75,6 +93,8 @@ export class CountingTarget {
   readonly port: number
   /** How many requests arrived. */
   arrivals = 0
+  /** How many of them have the number of each case. */
+  readonly arrivalsById = new Map<number, number>()
   private readonly server
   private readonly expected = new Map<number, Expected>()
   private violation: string | undefined = undefined
@@ -114,7 +134,8 @@ export class CountingTarget {
       (_, i) => [(rawHeaders[2 * i] as string).toLowerCase(), rawHeaders[2 * i + 1] as string] as const,
     )
     const arrived = { method, url, fields, body }
-    const id = Number(/\d{8}/.exec(url)?.[0] ?? 0)
+    const id = idIn(url)
+    this.arrivalsById.set(id, (this.arrivalsById.get(id) ?? 0) + 1)
     // A mutated request may have lost its number. It can belong to an earlier case, whose client has closed the connection.
     const own = this.expected.get(id)
     const candidates = own === undefined ? [...this.expected.values()] : [own]

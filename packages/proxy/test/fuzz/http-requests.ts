@@ -79,6 +79,8 @@ const field = fc.oneof(
       'Connection: keep-alive',
       'Connection: x-a, close',
       'Proxy-Connection: keep-alive',
+      'Proxy-Authorization: Basic c2VjcmV0OnNlY3JldA==',
+      'X-Holdfast-Policy: default',
       'Expect: 100-continue',
       'TE: trailers',
       'Trailer: X-T',

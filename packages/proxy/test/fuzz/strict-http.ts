@@ -103,7 +103,7 @@ const valuesOf = (fields: StrictRequest['fields'], name: string): string[] =>
   fields.filter(([found]) => found === name).map(([, value]) => value)
 
 /** The members of a list field, in lower case. */
-const membersOf = (fields: StrictRequest['fields'], name: string): string[] =>
+export const membersOf = (fields: StrictRequest['fields'], name: string): string[] =>
   valuesOf(fields, name)
     .join(',')
     .split(',')
