@@ -20,6 +20,11 @@ export async function exchange(port: number, bytes: Buffer): Promise<string> {
   return Buffer.concat(received).toString('latin1')
 }
 
+/** A resolver that knows no name, because mutated names must not reach that of the system: without a network it takes minutes. */
+export const rejectNames = async (): Promise<never> => {
+  throw Object.assign(new Error('not found'), { code: 'ENOTFOUND' })
+}
+
 /** The statuses of the responses in the bytes that a client received, without interim ones. The bodies contain no such text. */
 export const statusesIn = (received: string): number[] =>
   [...received.matchAll(/HTTP\/1\.[01] (\d{3}) /g)]

@@ -2,7 +2,7 @@ import { guard } from 'holdfast'
 import { startNginx } from '../../../../scripts/servers/http-proxies.mjs'
 import type { FuzzTarget } from '../../../../test/fuzz/target.js'
 import { startProxy } from '../../src/index.js'
-import { CountingTarget, exchange } from './connection.js'
+import { CountingTarget, exchange, rejectNames } from './connection.js'
 import { FIRST_ID, fillMarks, REQUEST_DICTIONARY, requestStreams } from './http-requests.js'
 import { repositoryFolder } from './repository.js'
 import { parseStrictly } from './strict-http.js'
@@ -26,7 +26,12 @@ export const target: FuzzTarget = {
       return nginx
     }
     const once = guard({ retry: false })
-    const proxy = await startProxy({ port: 0, allowPrivateTargets: true, guard: () => once })
+    const proxy = await startProxy({
+      port: 0,
+      allowPrivateTargets: true,
+      guard: () => once,
+      resolve: rejectNames,
+    })
     let id = FIRST_ID
     return {
       async check(bytes, lane) {

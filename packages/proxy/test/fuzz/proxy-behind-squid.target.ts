@@ -3,7 +3,7 @@ import { guard } from 'holdfast'
 import { startSquid } from '../../../../scripts/servers/http-proxies.mjs'
 import type { FuzzTarget } from '../../../../test/fuzz/target.js'
 import { startProxy } from '../../src/index.js'
-import { CountingTarget, exchange, idIn } from './connection.js'
+import { CountingTarget, exchange, idIn, rejectNames } from './connection.js'
 import { FIRST_ID, fillMarks, REQUEST_DICTIONARY, requestStreams } from './http-requests.js'
 import { repositoryFolder } from './repository.js'
 import { parseStrictly } from './strict-http.js'
@@ -56,7 +56,12 @@ export const target: FuzzTarget = {
   reopenEvery: 2000,
   async open() {
     const once = guard({ retry: false })
-    const proxy = await startProxy({ port: 0, allowPrivateTargets: true, guard: () => once })
+    const proxy = await startProxy({
+      port: 0,
+      allowPrivateTargets: true,
+      guard: () => once,
+      resolve: rejectNames,
+    })
     const tap = await startTap(proxy.port)
     const squid = await startSquid(repositoryFolder(), tap.port)
     if (typeof squid === 'string') {

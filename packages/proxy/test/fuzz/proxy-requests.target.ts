@@ -2,7 +2,7 @@ import { guard } from 'holdfast'
 import type { FuzzTarget } from '../../../../test/fuzz/target.js'
 import { startProxy } from '../../src/index.js'
 import { turn } from '../helpers/until.js'
-import { CountingTarget, exchange, statusesIn } from './connection.js'
+import { CountingTarget, exchange, rejectNames, statusesIn } from './connection.js'
 import { FIRST_ID, fillMarks, REQUEST_DICTIONARY, requestStreams } from './http-requests.js'
 import { parseStrictly } from './strict-http.js'
 
@@ -24,10 +24,7 @@ export const target: FuzzTarget = {
       port: 0,
       allowPrivateTargets: true,
       guard: () => once,
-      // Mutated host names must not reach a resolver.
-      resolve: async () => {
-        throw Object.assign(new Error('not found'), { code: 'ENOTFOUND' })
-      },
+      resolve: rejectNames,
     })
     let id = FIRST_ID
     let cases = 0
