@@ -2,12 +2,13 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { workerData } from 'node:worker_threads'
+import { type Part, partsOfSeed } from './parts.js'
 import { formatFailure } from './report.js'
 import { generateScenario } from './scenario/generate.js'
 import { loadProblem } from './scenario/required-load.js'
 import type { Scenario } from './scenario/scenario.js'
 import { formatScenario, parseScenario, ScenarioFileError } from './scenario/scenario-file.js'
-import { shrink } from './shrink.js'
+import { type FailingScenario, shrink } from './shrink.js'
 import { type SimulationResult, simulate } from './simulate.js'
 import { cpuSeconds, formatViolation, PROGRESS, type Progress } from './supervise.js'
 
@@ -85,12 +86,15 @@ export async function runSeeds(): Promise<void> {
   }
 
   /** Prints a failure, and reduces its scenario unless another command reads the output. */
-  async function reportFailure(scenario: Scenario, result: SimulationResult): Promise<void> {
+  async function reportFailure(
+    { scenario, result }: FailingScenario,
+    parts: readonly Part[] | undefined,
+  ): Promise<void> {
     const { seed } = scenario
     const message = result.violation?.message ?? ''
     if (values.json) return console.log(formatViolation(seed, message))
     console.log(`${message}\nreducing seed ${seed} …`)
-    const reduced = await shrink({ scenario, result }, { onEvent })
+    const reduced = await shrink({ scenario, result }, { onEvent, parts })
     console.log(
       formatFailure(reduced, writeScenario(reduced.scenario, stored !== undefined), stored !== undefined),
     )
@@ -101,7 +105,9 @@ export async function runSeeds(): Promise<void> {
     const seed = from + done
     const scenario = stored ?? generateScenario(seed)
     numbers[PROGRESS.seed] = seed
-    const result = await simulate(scenario, { record: values.trace, onEvent })
+    // A stored scenario can come from another series, so it runs all parts.
+    const parts = stored === undefined ? partsOfSeed(seed) : undefined
+    const result = await simulate(scenario, { record: values.trace, onEvent, parts })
     if (values.trace) console.log(result.lines.join('\n'))
     if (isSingle)
       console.log(
@@ -112,7 +118,7 @@ export async function runSeeds(): Promise<void> {
     const problem = stored !== undefined || values.json ? undefined : loadProblem(result.load)
     if (result.violation !== undefined) {
       hasFailed = true
-      await reportFailure(scenario, result)
+      await reportFailure({ scenario, result }, parts)
     } else if (problem !== undefined) {
       hasFailed = true
       console.log(`seed ${seed} is too small: it executed ${problem}`)

@@ -16,14 +16,17 @@ export interface FailingScenario {
  */
 export async function shrink(
   failing: FailingScenario,
-  { maxRuns = MAX_RUNS, onEvent }: { maxRuns?: number } & Pick<SimulationOptions, 'onEvent'> = {},
+  {
+    maxRuns = MAX_RUNS,
+    ...options
+  }: { maxRuns?: number } & Pick<SimulationOptions, 'onEvent' | 'parts'> = {},
 ): Promise<FailingScenario> {
   let best = failing
   let runs = 0
   const invariant = failing.result.violation?.invariant
   const attempt = async (scenario: Scenario): Promise<boolean> => {
     if (runs++ >= maxRuns) return false
-    const result = await simulate(scenario, { onEvent })
+    const result = await simulate(scenario, options)
     if (result.violation?.invariant !== invariant) return false
     best = { scenario, result }
     return true
@@ -37,7 +40,7 @@ export async function shrink(
     await removeParts(best.scenario[list].length, (from, to) =>
       attempt({ ...best.scenario, [list]: best.scenario[list].toSpliced(from, to - from) }),
     )
-  return { ...best, result: await simulate(best.scenario, { record: true, onEvent }) }
+  return { ...best, result: await simulate(best.scenario, { ...options, record: true }) }
 }
 
 /** Removes ever smaller parts of a list: `remove` tries to remove the items from `from` to `to`, and returns whether it did. */
