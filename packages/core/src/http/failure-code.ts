@@ -1,6 +1,7 @@
 import type { AttemptContext } from '../attempt/attempt.js'
 import type { Clock } from '../clock.js'
 import type { CompiledRetryPolicy } from '../retry/options.js'
+import { parseTruncatedObject } from './truncated-json.js'
 
 /** The number of bytes of a body that are searched for an error code. */
 export const MAX_PEEK_BYTES = 65_536
@@ -33,17 +34,19 @@ function parseFailureCode(text: string): FailureCode | undefined {
 }
 
 function parseErrorFields(text: string): { code: string | undefined; type: string | undefined } {
+  const body = Object(parseObject(text))
+  const inner = Object(body.error)
+  return {
+    code: firstCode(inner.code, body.code, inner.status, body.error, inner.type, body.type),
+    type: firstCode(inner.type, body.type),
+  }
+}
+
+function parseObject(text: string): unknown {
   try {
-    const body = Object(JSON.parse(text))
-    const inner = Object(body.error)
-    return {
-      code: firstCode(inner.code, body.code, inner.status, body.error, inner.type, body.type),
-      type: firstCode(inner.type, body.type),
-    }
+    return JSON.parse(text)
   } catch {
-    // The text is truncated or not JSON. Quotes in a JSON string are escaped, so this does not find a field within one.
-    const find = (field: string) => firstCode(new RegExp(`"${field}"\\s*:\\s*"(\\w+)"`).exec(text)?.[1])
-    return { code: find('code') ?? find('type'), type: find('type') }
+    return parseTruncatedObject(text)
   }
 }
 

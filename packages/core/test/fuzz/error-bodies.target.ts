@@ -68,6 +68,7 @@ export const target: FuzzTarget = {
         counts.cases++
         if (cause !== undefined) {
           counts.codes++
+          if (!/^\s*{/.test(text ?? '')) throw new Error('a body that is not an object has a code')
           for (const [name, value] of Object.entries(cause as object)) {
             if (name !== 'code' && name !== 'name') throw new Error(`an unexpected field ${name}`)
             if (typeof value !== 'string' || !/^[a-z_]\w{2,99}$/i.test(value))

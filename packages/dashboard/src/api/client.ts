@@ -1,27 +1,6 @@
 import { type UrlQuery, urlFor } from '../route.js'
+import { ApiClientError, parseError } from './error-response.js'
 import { onSignInRejected } from './sign-in.js'
-
-/** An error response of the server. */
-export class ApiClientError extends Error {
-  readonly status: number
-  readonly code: string
-  readonly details: readonly unknown[]
-  /** The seconds to wait before the next request, from the header Retry-After. */
-  readonly retryAfter: number | undefined
-
-  constructor(
-    status: number,
-    code: string,
-    message: string,
-    options: { details?: readonly unknown[] | undefined; retryAfter?: number | undefined } = {},
-  ) {
-    super(message)
-    this.status = status
-    this.code = code
-    this.details = options.details ?? []
-    this.retryAfter = options.retryAfter
-  }
-}
 
 export interface ApiRequestOptions {
   query?: UrlQuery
@@ -114,26 +93,6 @@ export const getJson = <T>(
 
 /** Headers are Latin-1. Other characters are replaced by a question mark, because the browser would reject them. */
 const encodeHeader = (text: string): string => text.replace(/[^\x20-\x7e\xa0-\xff]/g, '?').trim()
-
-async function parseError(response: Response): Promise<ApiClientError> {
-  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
-  const retryAfter = Number.isFinite(seconds) ? seconds : undefined
-  try {
-    const { error, message, details } = (await response.json()) as {
-      error: string
-      message: string
-      details?: unknown[]
-    }
-    return new ApiClientError(response.status, error, message, { details, retryAfter })
-  } catch {
-    return new ApiClientError(
-      response.status,
-      'UNREADABLE',
-      `The server responded with status ${response.status} and no error message.`,
-      { retryAfter },
-    )
-  }
-}
 
 /** All items of a list, page by page. */
 export async function* fetchPages<T>(

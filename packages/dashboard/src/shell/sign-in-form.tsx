@@ -1,5 +1,5 @@
 import { useComputed, useSignal } from '@preact/signals'
-import { ApiClientError } from '../api/client.js'
+import { ApiClientError } from '../api/error-response.js'
 import { signIn } from '../api/role.js'
 import { signInState } from '../api/sign-in.js'
 import { clock } from '../browser.js'

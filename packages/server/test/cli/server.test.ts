@@ -98,14 +98,26 @@ describe('a command with --url', () => {
     expect(err).toContain('cannot connect to')
   })
 
-  it('exits with 4 if the response is not from Holdfast', async () => {
-    const other = createServer((_, res) => res.end('<html>')).listen(0, '127.0.0.1')
+  it.each([
+    [200, '<html>'],
+    [401, '<html><script>{"error":"UNAUTHORIZED","message":"a"}</script>'],
+    [401, '{"error":{"code":"UNAUTHORIZED","message":"a"}}'],
+    [401, '{"error":"Unauthorized"}'],
+    [403, '{"error":"constructor","message":"a"}'],
+    [404, '{"detail":"Not Found"}'],
+    [503, '"STORE_UNAVAILABLE"'],
+    [503, 'null'],
+  ])('exits with 4 if the response is not from Holdfast: %s %s', async (status, body) => {
+    const other = createServer((_, res) => res.writeHead(status).end(body)).listen(0, '127.0.0.1')
     await once(other, 'listening')
     opened.push(async () => other.close())
     const { port } = other.address() as AddressInfo
-    const { code, err } = await new World().run(['breakers', '--url', `http://127.0.0.1:${port}`])
+    const { code, err } = await new World().run(['breakers', '--url', `http://127.0.0.1:${port}`, '--json'])
     expect(code).toBe(EXIT_CODES.unreachable)
-    expect(err).toContain('expected a Holdfast server')
+    expect(JSON.parse(err)).toMatchObject({
+      error: 'NOT_HOLDFAST',
+      message: expect.stringMatching(`expected a Holdfast server, .* [(]status ${status}[)]`),
+    })
   })
 
   it('exits with 5 without a token and with too low a role', async () => {

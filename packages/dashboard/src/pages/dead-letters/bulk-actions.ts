@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
-import { ApiClientError, callApi, fetchPages, getJson, sendRequest } from '../../api/client.js'
+import { callApi, fetchPages, getJson, sendRequest } from '../../api/client.js'
+import { ApiClientError } from '../../api/error-response.js'
 import type { WireCount, WireDeadLetter, WireJob } from '../../api/types.js'
 import { clock } from '../../browser.js'
 import { downloadFile } from '../../components/csv.js'

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { ApiClientError, callApi, sendRequest } from '../../api/client.js'
+import { callApi, sendRequest } from '../../api/client.js'
+import { ApiClientError } from '../../api/error-response.js'
 import { hasRole } from '../../api/role.js'
 import type { WirePolicy } from '../../api/types.js'
 import { ActionButton } from '../../components/action-button.js'

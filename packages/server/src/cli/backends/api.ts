@@ -56,45 +56,49 @@ const HINT_BY_CODE: Record<string, string> = {
   POLICY_NOT_FOUND: 'holdfast policies lists all policies',
 }
 
+/** The form of the error codes of the server. */
+const ERROR_CODE = /^[A-Z][A-Z_]*$/
+
+/** The body of an error response. */
+interface ErrorBody {
+  readonly error: string
+  readonly message: string
+  readonly details: readonly unknown[]
+}
+
 const TARGET_HINT = 'to allow private targets, add proxy: { allow_private_targets: true } to the config file'
 
 /** The JSON of a response. @throws CommandFailure for an error response, and for a response that is not from Holdfast */
 export async function parseResponse<T>(response: Response): Promise<T> {
   if (response.status === 204) return undefined as T
+  const { status } = response
   const text = await response.text()
   let body: unknown
   try {
     body = JSON.parse(text)
   } catch {
-    throw new CommandFailure(
-      EXIT_CODES.unreachable,
-      `expected a Holdfast server, got a response that is not JSON (status ${response.status})`,
-      {
-        code: 'NOT_HOLDFAST',
-        hint: 'check the address of --url',
-      },
-    )
+    throw createForeignResponseError(`a response that is not JSON (status ${status})`)
   }
   if (response.ok) return body as T
-  const { error, message, details } = Object(body) as {
-    error?: string
-    message?: string
-    details?: unknown[]
-  }
-  const code = error ?? `STATUS_${response.status}`
+  const { error: code, message, details } = Object(body) as Partial<ErrorBody>
+  if (typeof code !== 'string' || !ERROR_CODE.test(code) || typeof message !== 'string')
+    throw createForeignResponseError(`a response without an error code (status ${status})`)
   // A private target is rejected because of its address, not because of the role of the caller.
   const isTarget = code === 'FORBIDDEN' && details !== undefined
   const hint = isTarget ? TARGET_HINT : HINT_BY_CODE[code]
-  throw new CommandFailure(
-    isTarget ? EXIT_CODES.failure : exitCodeFor(code),
-    message ?? `the server responded with status ${response.status}`,
-    {
-      code,
-      ...(hint === undefined ? {} : { hint }),
-      ...(details === undefined ? {} : { details }),
-    },
-  )
+  throw new CommandFailure(isTarget ? EXIT_CODES.failure : exitCodeFor(code), message, {
+    code,
+    ...(hint === undefined ? {} : { hint }),
+    ...(details === undefined ? {} : { details }),
+  })
 }
+
+/** The failure of a command whose server is another program, or is behind a proxy that responds in its place. */
+const createForeignResponseError = (got: string): CommandFailure =>
+  new CommandFailure(EXIT_CODES.unreachable, `expected a Holdfast server, got ${got}`, {
+    code: 'NOT_HOLDFAST',
+    hint: 'check the address of --url',
+  })
 
 /** Sends a request and returns the JSON of its response. @throws CommandFailure */
 export const requestJson = async <T>(
