@@ -12,8 +12,8 @@ rmSync(report, { force: true })
 
 /** @type {import('./gate/steps.mjs').Step[]} */
 const steps = [
+  // Two steps run at a time, in this order, so the longest are first: a long step at the end would leave a core without work.
   { name: 'build', command: ['node', 'scripts/build.mjs'] },
-  { name: 'format', command: ['biome', 'check', '--error-on-warnings', '--reporter=summary'] },
   // Tests that need a Redis are skipped where there is none: this step says why.
   { name: 'redis', command: ['node', 'scripts/servers/redis.mjs'], optional: true },
   // The same for two fuzz targets of the proxy.
@@ -29,6 +29,32 @@ const steps = [
     count: () => countTests(JSON.parse(readFileSync(report, 'utf8'))),
     after: ['build', 'redis', 'nginx and Squid'],
   },
+  // Not a test, because one process would then simulate for minutes after all other tests have ended.
+  { name: 'simulation, seeds 1 to 50', command: ['node', 'packages/simulation/run.mjs', '--seeds', '50'] },
+  {
+    name: 'simulation, seeds 51 to 100',
+    command: ['node', 'packages/simulation/run.mjs', '--from', '51', '--seeds', '50'],
+  },
+  { name: 'projects', command: ['node', 'scripts/check-projects.mjs'], needs: ['build'] },
+  // By its path: another version of the compiler is installed too, and has a command of the same name.
+  { name: 'types', command: ['node', 'node_modules/typescript/bin/tsc', '-b'], needs: ['build'] },
+  { name: 'site', command: ['vitepress', 'build', 'docs'] },
+  { name: 'lint', command: ['oxlint'], after: ['build'] },
+  { name: 'package', command: ['node', 'scripts/check-package.mjs'], needs: ['build'] },
+  { name: 'install', command: ['node', 'scripts/check-install.mjs'], needs: ['build'] },
+  { name: 'api', command: ['node', 'scripts/api.mjs'], needs: ['build'] },
+  { name: 'spelling', command: ['npm', 'run', '--silent', 'lint:spelling'] },
+  { name: 'published types', command: ['node', 'scripts/check-types.mjs'], needs: ['build'] },
+  { name: 'reference', command: ['node', 'scripts/reference.mjs'], needs: ['build'] },
+  {
+    name: 'published types, TypeScript 5.4',
+    command: ['node', 'scripts/check-types.mjs', 'typescript-5.4'],
+    needs: ['build'],
+  },
+  { name: 'unused', command: ['knip'] },
+  { name: 'folders', command: ['depcruise', 'packages', '--config', '.dependency-cruiser.mjs'] },
+  { name: 'prose', command: ['npm', 'run', '--silent', 'lint:prose'] },
+  { name: 'format', command: ['biome', 'check', '--error-on-warnings', '--reporter=summary'] },
   // Node.js 22 and 24, Bun and Deno are tested if they can be downloaded: the first step says why not.
   { name: 'runtimes', command: ['node', 'scripts/runtimes/install.mjs'], optional: true },
   {
@@ -37,26 +63,7 @@ const steps = [
     needs: ['build'],
     after: ['runtimes'],
   },
-  // By its path: another version of the compiler is installed too, and has a command of the same name.
-  { name: 'types', command: ['node', 'node_modules/typescript/bin/tsc', '-b'], needs: ['build'] },
-  { name: 'lint', command: ['oxlint'], after: ['build'] },
-  { name: 'api', command: ['node', 'scripts/api.mjs'], needs: ['build'] },
-  { name: 'reference', command: ['node', 'scripts/reference.mjs'], needs: ['build'] },
-  { name: 'package', command: ['node', 'scripts/check-package.mjs'], needs: ['build'] },
-  { name: 'install', command: ['node', 'scripts/check-install.mjs'], needs: ['build'] },
-  { name: 'projects', command: ['node', 'scripts/check-projects.mjs'], needs: ['build'] },
-  { name: 'published types', command: ['node', 'scripts/check-types.mjs'], needs: ['build'] },
-  {
-    name: 'published types, TypeScript 5.4',
-    command: ['node', 'scripts/check-types.mjs', 'typescript-5.4'],
-    needs: ['build'],
-  },
   { name: 'size', command: ['size-limit'], needs: ['build'] },
-  { name: 'unused', command: ['knip'] },
-  { name: 'site', command: ['vitepress', 'build', 'docs'] },
-  { name: 'prose', command: ['npm', 'run', '--silent', 'lint:prose'] },
-  { name: 'spelling', command: ['npm', 'run', '--silent', 'lint:spelling'] },
-  { name: 'folders', command: ['depcruise', 'packages', '--config', '.dependency-cruiser.mjs'] },
 ]
 
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.on(signal, () => process.exit(130))

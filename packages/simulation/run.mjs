@@ -4,12 +4,15 @@
 //     npm run test:simulation -- --seed 42 --trace         one seed, with everything that happens
 //     npm run test:simulation -- --scenario FILE           a scenario that was stored as JSON
 import { spawnSync } from 'node:child_process'
+import { renameSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { bundleSimulation } from './bundle.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const bundle = fileURLToPath(new URL('../../.cache/simulation/main.mjs', import.meta.url))
-await bundleSimulation(root, bundle)
+// Other processes that simulate at the same time read the bundle, so it is replaced at once.
+await bundleSimulation(root, `${bundle}.${process.pid}`)
+renameSync(`${bundle}.${process.pid}`, bundle)
 const { status } = spawnSync(
   process.execPath,
   ['--enable-source-maps', '--stack-trace-limit=30', bundle, ...process.argv.slice(2)],
