@@ -22,7 +22,8 @@ const PACKAGES = [
   '@nestjs/platform-express',
   '@nestjs/terminus',
 ]
-const LIMIT_MS = 300_000
+/** Ends projects that hang. It is not a limit for speed: on a busy machine a build takes minutes. */
+const LIMIT_MS = 900_000
 
 // Inside the repository, so that the projects find its tools; their own node_modules come first.
 const folder = join(root, '.cache/projects')

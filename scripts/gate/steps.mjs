@@ -17,12 +17,13 @@ import { SupervisedProcess } from '../servers/supervise.mjs'
 /**
  * @param {Step[]} steps
  * @param {{ parallel?: number, limit?: number, env?: NodeJS.ProcessEnv, onResult?: (result: Result) => void, onOutput?: (text: string) => void }} [options]
- *   `limit` is how many milliseconds a step may take, `env` is added to the environment of this process
+ *   `limit` is how many milliseconds a step may take. It ends steps that hang and is not a limit for
+ *   speed: on a busy machine the tests took more than 45 minutes. `env` is added to the environment of this process
  * @returns {Promise<Result[]>}
  */
 export async function runSteps(
   steps,
-  { parallel = 2, limit = 2_700_000, env = {}, onResult, onOutput } = {},
+  { parallel = 2, limit = 7_200_000, env = {}, onResult, onOutput } = {},
 ) {
   /** @type {Map<string, Result>} */
   const done = new Map()

@@ -10,8 +10,10 @@ import { blocksOf } from '../docs/extract.mjs'
 
 const FILE_COMMENT = /^(?:\/\/|#) ([\w./-]+\.(?:mjs|ts|js|ya?ml|json|txt))\n/
 
-/** How long a command may take, and how long a command may run on after its output before it counts as a server. */
-const LIMIT_MS = 60_000
+/** Ends commands that hang. It is not a limit for speed: on a busy machine `npm install` takes minutes. */
+const LIMIT_MS = 900_000
+
+/** How long a command may run on after its output before it counts as a server. */
 const EXIT_GRACE_MS = 500
 
 /** @typedef {{ file: string, text: string } | { command: string, output: string | undefined, line: number }} Step */
