@@ -1,8 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { formatFailure } from '../src/report.js'
 import { generateScenario } from '../src/scenario/generate.js'
-import { shrink } from '../src/shrink.js'
 import { simulate } from '../src/simulate.js'
 import { runCommand } from './run-command.js'
 
@@ -15,21 +13,6 @@ it('finds no violation in some seeds', { timeout: SEEDS_TIMEOUT_MS }, async () =
   expect(output).toContain('2 of 2 seeds')
   expect(output).toContain('no violation')
   expect(code).toBe(0)
-})
-
-it('reduces a failing scenario to a few calls and faults', { timeout: SEEDS_TIMEOUT_MS }, async () => {
-  const scenario = generateScenario(1)
-  // An upstream that never recovers keeps its breaker open, so that the nodes do not come to rest.
-  const outage = { at: 2_390_000, kind: 'upstream_down', operation: 'mail', ms: 2_000_000 } as const
-  const failing = { ...scenario, faults: [...scenario.faults, outage] }
-  const result = await simulate(failing)
-  expect(result.violation?.invariant).toBe('converges')
-  const reduced = await shrink({ scenario: failing, result }, { maxRuns: 12 })
-  expect(reduced.result.violation?.invariant).toBe('converges')
-  expect(reduced.scenario.faults.length).toBeLessThan(failing.faults.length / 4)
-  const report = formatFailure(reduced, 'seed-1.json')
-  expect(report).toContain('upstream_down operation=mail')
-  expect(report).toContain('--scenario seed-1.json')
 })
 
 it('counts only calls that were made and faults that had an effect', {
