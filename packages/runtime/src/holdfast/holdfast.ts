@@ -181,7 +181,7 @@ export class Holdfast {
       timeseries: async (asked) => metrics.timeseries(asked),
       byMember: async (asked) => metrics.byMember(asked),
       window: async (range) => metrics.window(range),
-      operations: async (asked) => metrics.operations(asked),
+      operations: (asked) => metrics.operations(asked),
       counters: () => metrics.counters(),
     }
     this.audit = {

@@ -144,7 +144,7 @@ export class Metrics {
    * The calls of each operation between two times, in total and by step. @throws INVALID_OPTIONS where a time is not valid,
    * `to` is before `from`, `step` is not a multiple of a minute, or the result would have too many points
    */
-  operations(options: OperationsQuery): MetricsByOperation {
+  async operations(options: OperationsQuery): Promise<MetricsByOperation> {
     return queryOperations(this.seriesRegistries(), checkOperationsQuery(options))
   }
 

@@ -1,5 +1,5 @@
 import { checkOptions, type MetricsByOperation, MINUTE_MS, type OptionCheck } from '@holdfast/records'
-import { createOptionsError, createProblem } from 'holdfast/internal'
+import { createOptionsError, createProblem, nextMacrotask } from 'holdfast/internal'
 import { OTHER_LABEL } from './labelled-values.js'
 import { histogramQuantiles } from './latency-log.js'
 import { checkWindow } from './queries.js'
@@ -12,6 +12,10 @@ import {
 
 /** The most points of a result: about 20 MB of JSON. */
 const MAX_POINTS = 100_000
+
+/** How many operations are counted, and how many points are created, before the event loop gets a turn. */
+const COUNTS_PER_TURN = 50
+const POINTS_PER_TURN = 100
 
 const FIELDS = Object.keys(OPERATION_FIELDS).length
 
@@ -74,27 +78,35 @@ class WindowSums {
     return sums
   }
 
-  toRecord() {
-    const dataPoints = [...this.steps]
-      .toSorted(([a], [b]) => a - b)
-      .map(([start, sums]) => ({ timestamp: new Date(start), ...sums.toRecord() }))
+  async toRecord() {
+    const dataPoints: MetricsByOperation['total']['dataPoints'] = []
+    for (const [start, sums] of [...this.steps].toSorted(([a], [b]) => a - b)) {
+      dataPoints.push({ timestamp: new Date(start), ...sums.toRecord() })
+      if (dataPoints.length % POINTS_PER_TURN === 0) await nextMacrotask()
+    }
     return { ...this.total.toRecord(), dataPoints }
   }
 }
 
-/** The calls of operations. The minutes that start in the window are counted, and the minute in which it starts. */
-export function queryOperations(
+/**
+ * The calls of operations. The minutes that start in the window are counted, and the minute in which it starts. The event loop gets
+ * turns in between, because many operations take long.
+ */
+export async function queryOperations(
   registries: readonly SeriesRegistry[],
   { from, to, step, operation }: OperationsQuery & { step: number },
-): MetricsByOperation {
+): Promise<MetricsByOperation> {
   const [start, end] = [Math.floor(from.getTime() / MINUTE_MS) * MINUTE_MS, to.getTime()]
   const breakers = breakersByOperation(registries, start, end)
   const operations: MetricsByOperation['operations'] = []
   const total = new WindowSums(step)
   let points = 0
-  for (const [label, names] of namesByLabel(registries, start, end, operation)) {
+  for (const [label, names] of await namesByLabel(registries, start, end, operation)) {
     const sums = new WindowSums(step)
-    addOperations(registries, names, start, end, [sums, total])
+    for (const name of names) {
+      addOperation(registries, name, start, end, [sums, total])
+      await nextMacrotask()
+    }
     points += sums.steps.size
     if (points > MAX_POINTS)
       throw createOptionsError('operations cannot be queried', [
@@ -107,7 +119,7 @@ export function queryOperations(
       ])
     operations.push({
       operation: label,
-      ...sums.toRecord(),
+      ...(await sums.toRecord()),
       breakers: [...new Set(names.flatMap((name) => [...(breakers.get(name) ?? [])]))].toSorted(),
     })
   }
@@ -115,7 +127,7 @@ export function queryOperations(
     timeWindowStart: from,
     timeWindowEnd: to,
     step,
-    total: total.toRecord(),
+    total: await total.toRecord(),
     operations: operations.toSorted((a, b) => b.calls - a.calls || (a.operation < b.operation ? -1 : 1)),
   }
 }
@@ -124,16 +136,18 @@ export function queryOperations(
  * The operations with calls in the window, by their label in the result. Nodes can count different operations, so that
  * together they have more than a result lists: those with the fewest calls are `other`.
  */
-function namesByLabel(
+async function namesByLabel(
   registries: readonly SeriesRegistry[],
   from: number,
   to: number,
   selected: string | undefined,
-): Map<string, string[]> {
+): Promise<Map<string, string[]>> {
   const calls = new Map<string, number>()
+  let counted = 0
   for (const { operations } of registries)
     for (const [name, series] of operations) {
       if (selected !== undefined && name !== selected) continue
+      if (++counted % COUNTS_PER_TURN === 0) await nextMacrotask()
       const counts = new Float64Array(FIELDS)
       series.sum(from, to, counts)
       const count = counts[OPERATION_FIELDS.calls] as number
@@ -149,31 +163,30 @@ function namesByLabel(
   return result
 }
 
-/** Adds the calls of operations to sums. */
-function addOperations(
+/** Adds the calls of an operation to sums. */
+function addOperation(
   registries: readonly SeriesRegistry[],
-  names: readonly string[],
+  name: string,
   from: number,
   to: number,
   into: readonly WindowSums[],
 ): void {
-  for (const { operations, operationLatencies } of registries)
-    for (const name of names) {
-      const series = operations.find(name)
-      series?.forEachSlot(from, to, (time, numbers, at) => {
-        if (numbers[at + OPERATION_FIELDS.calls] === 0) return
-        for (const sums of into) {
-          series.addSlot(sums.total.counts, numbers, at)
-          series.addSlot(sums.stepAt(time).counts, numbers, at)
-        }
-      })
-      operationLatencies.find(name)?.forEachBucket(from, to, (time, bucket, weight) => {
-        for (const sums of into) {
-          sums.total.addLatency(bucket, weight)
-          sums.stepAt(time).addLatency(bucket, weight)
-        }
-      })
-    }
+  for (const { operations, operationLatencies } of registries) {
+    const series = operations.find(name)
+    series?.forEachSlot(from, to, (time, numbers, at) => {
+      if (numbers[at + OPERATION_FIELDS.calls] === 0) return
+      for (const sums of into) {
+        series.addSlot(sums.total.counts, numbers, at)
+        series.addSlot(sums.stepAt(time).counts, numbers, at)
+      }
+    })
+    operationLatencies.find(name)?.forEachBucket(from, to, (time, bucket, weight) => {
+      for (const sums of into) {
+        sums.total.addLatency(bucket, weight)
+        sums.stepAt(time).addLatency(bucket, weight)
+      }
+    })
+  }
 }
 
 /** The breakers that calls of each operation had to pass, in the hours of the window. */

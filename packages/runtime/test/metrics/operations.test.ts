@@ -56,25 +56,25 @@ describe('metrics by operation', () => {
       recorder.recordFirstAttemptSuccess(clock.now())
       await clock.advance(MINUTE)
     }
-    const points = (options: object) =>
-      metrics
-        .operations({ ...all, ...options })
-        .operations[0]?.dataPoints.map(({ timestamp, calls }) => [
-          (timestamp.getTime() - NOON) / MINUTE,
-          calls,
-        ])
-    expect(points({})).toHaveLength(20)
-    expect(points({ step: 10 * MINUTE })).toEqual([
+    const points = async (options: object) => {
+      const { operations } = await metrics.operations({ ...all, ...options })
+      return operations[0]?.dataPoints.map(({ timestamp, calls }) => [
+        (timestamp.getTime() - NOON) / MINUTE,
+        calls,
+      ])
+    }
+    expect(await points({})).toHaveLength(20)
+    expect(await points({ step: 10 * MINUTE })).toEqual([
       [0, 10],
       [10, 10],
     ])
-    expect(points({ from: new Date(NOON + 5 * MINUTE), to: new Date(NOON + 7 * MINUTE) })).toEqual([
+    expect(await points({ from: new Date(NOON + 5 * MINUTE), to: new Date(NOON + 7 * MINUTE) })).toEqual([
       [5, 1],
       [6, 1],
     ])
   })
 
-  it('have percentiles of the durations of calls, within 5 %', () => {
+  it('have percentiles of the durations of calls, within 5 %', async () => {
     const clock = fakeClock({ wall: NOON })
     const metrics = new Metrics(clock)
     const recorder = metrics.recorderFor('p', undefined, 'save')
@@ -86,7 +86,8 @@ describe('metrics by operation', () => {
       isRejected: true,
       kind: 'circuit_open',
     })
-    const { p50, p95, p99 } = metrics.operations(all).operations[0]?.latency ?? { p50: 0, p95: 0, p99: 0 }
+    const { operations } = await metrics.operations(all)
+    const { p50, p95, p99 } = operations[0]?.latency ?? { p50: 0, p95: 0, p99: 0 }
     for (const [found, exact] of [
       [p50, 500],
       [p95, 950],
@@ -95,21 +96,21 @@ describe('metrics by operation', () => {
       expect(Math.abs(found / exact - 1)).toBeLessThan(0.05)
   })
 
-  it('list at most 500 operations and add up all others', () => {
+  it('list at most 500 operations and add up all others', async () => {
     const clock = fakeClock({ wall: NOON })
     const metrics = new Metrics(clock)
     for (let i = 0; i < 700; i++)
       metrics.recorderFor('p', undefined, `operation ${i}`).recordFirstAttemptSuccess(clock.now())
-    const { operations } = metrics.operations(all)
+    const { operations } = await metrics.operations(all)
     expect(operations).toHaveLength(501)
     expect(operations[0]).toMatchObject({ operation: 'other', calls: 200 })
   })
 
-  it('reject a step that is not a multiple of a minute, and options that do not exist', () => {
+  it('reject a step that is not a multiple of a minute, and options that do not exist', async () => {
     const metrics = new Metrics(fakeClock({ wall: NOON }))
-    expect(() => metrics.operations({ ...all, step: 1500 })).toThrow('step')
-    expect(() => metrics.operations({ ...all, hours: 1 } as never)).toThrow('hours')
-    expect(() => metrics.operations({ from: all.to, to: all.from })).toThrow('to')
+    await expect(metrics.operations({ ...all, step: 1500 })).rejects.toThrow('step')
+    await expect(metrics.operations({ ...all, hours: 1 } as never)).rejects.toThrow('hours')
+    await expect(metrics.operations({ from: all.to, to: all.from })).rejects.toThrow('to')
   })
 
   it.each(['memory:', 'files:', 'sqlite:'])(
@@ -130,11 +131,11 @@ describe('metrics by operation', () => {
       await first.save(store.metrics, 'a')
       const restarted = new Metrics(clock)
       await restarted.load(store.metrics, 'a')
-      expect(restarted.operations(all)).toEqual(first.operations(all))
+      expect(await restarted.operations(all)).toEqual(await first.operations(all))
       const other = new Metrics(clock)
       other.recorderFor('p', undefined, 'save').recordCallEnd({ success: true, attempts: 2, duration: 400 })
       await other.load(store.metrics, 'b')
-      const [operation] = other.operations(all).operations
+      const [operation] = (await other.operations(all)).operations
       expect(operation).toMatchObject({ calls: 2, failures: 1, retries: 3, breakers: ['service:db'] })
       expect(operation?.latency.p99).toBeGreaterThan(90)
     },

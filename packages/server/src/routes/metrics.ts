@@ -1,6 +1,14 @@
 import { HOUR_MS } from '@holdfast/records/constants'
-import { byMemberCodec, byOperationCodec, seriesCodec, summaryCodec, windowCodec } from '@holdfast/runtime'
+import {
+  byMemberCodec,
+  byOperationCodec,
+  type MetricsByOperation,
+  seriesCodec,
+  summaryCodec,
+  windowCodec,
+} from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
+import { nextMacrotask } from 'holdfast/internal'
 import { fieldError } from '../http/validation.js'
 import type { Routes } from './routes.js'
 import { hoursParam, optionalWord, recordSchemas, stepParam, timeRangeParams } from './schemas.js'
@@ -89,14 +97,29 @@ export function addMetricsRoutes({ hf, addRoute, settings }: Routes): void {
       }),
       responses: { 200: { description: 'The calls of each operation', schema: recordSchemas.byOperation } },
     },
-    async ({ query: { step, operation, ...range } }) => ({
-      body: byOperationCodec.encode(
-        await hf.metrics.operations({
-          ...parseRange(range),
-          ...(step !== undefined && { step: step * 1000 }),
-          ...(operation !== undefined && { operation }),
-        }),
-      ),
-    }),
+    async ({ query: { step, operation, ...range }, honoContext }) => {
+      const metrics = await hf.metrics.operations({
+        ...parseRange(range),
+        ...(step !== undefined && { step: step * 1000 }),
+        ...(operation !== undefined && { operation }),
+      })
+      return honoContext.body(await serializeOperations(metrics), 200, { 'content-type': 'application/json' })
+    },
   )
+}
+
+/**
+ * The JSON of the metrics of operations, which can be 20 MB. Each operation is serialized in a turn of the event loop, so that other
+ * requests and calls do not wait for all of them.
+ */
+async function serializeOperations(metrics: MetricsByOperation): Promise<string> {
+  const { operations: _none, ...head } = byOperationCodec.encode({ ...metrics, operations: [] })
+  const withoutPoints = { ...metrics, total: { ...metrics.total, dataPoints: [] } }
+  const parts: string[] = []
+  for (const operation of metrics.operations) {
+    await nextMacrotask()
+    const { operations } = byOperationCodec.encode({ ...withoutPoints, operations: [operation] })
+    parts.push(JSON.stringify(operations[0]))
+  }
+  return `${JSON.stringify(head).slice(0, -1)},"operations":[${parts.join(',')}]}`
 }
