@@ -1,4 +1,4 @@
-import { Command, CommanderError, Option } from 'commander'
+import { Command, CommanderError } from 'commander'
 import { addAccess } from './commands/access.js'
 import { addConfig } from './commands/config.js'
 import { addDeadLetters } from './commands/dead-letters.js'
@@ -31,7 +31,10 @@ export function createProgram(io: CommandIo, version: string, runAction: RunActi
     .version(version)
     .option('-c, --config <file>', 'the config file (default: ./holdfast.yaml)')
     .option('--url <url>', 'a running server, such as http://127.0.0.1:8000')
-    .addOption(new Option('--token <token>', 'the token for the server; HOLDFAST_TOKEN is safer'))
+    .option(
+      '--token <token>',
+      'the token for the server; other users see it in the list of processes, not in HOLDFAST_TOKEN',
+    )
     .option('--json', 'print JSON as in the REST API, lists as { items }')
     .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
     .configureOutput({
