@@ -78,6 +78,24 @@ describe('a request without a token', () => {
         status: 200,
       })
   })
+
+  test('reveals to a page with another host name only the status and counts of the runtime', async () => {
+    const { ask } = await open()
+    const rebound = { headers: { host: 'evil.example' } }
+    expect((await ask('GET', '/api/v1/policies', rebound)).status).toBe(403)
+    expect((await ask('GET', '/health/live', rebound)).body).toEqual({ status: 'ok' })
+    expect((await ask('GET', '/health', rebound)).body).toEqual({ status: 'ok' })
+    const ready = await ask('GET', '/health/ready', rebound)
+    // Probes of process managers use the address of the server as the Host. So there are no names, addresses, versions and errors.
+    expect(ready.body).toEqual({
+      status: 'ok',
+      initialized: true,
+      policies_count: expect.any(Number),
+      active_sessions: 0,
+      circuit_breakers: { total: expect.any(Number), open: 0, half_open: 0 },
+    })
+    expect(ready.headers.get('access-control-allow-origin')).toBeNull()
+  })
 })
 
 describe('with a token in the store', () => {

@@ -82,7 +82,13 @@ describe('a client that is slow', () => {
   })
 
   test('and does not read its answers is disconnected after the idle timeout', async () => {
-    const { port } = await start({ idleTimeout: 100, maxConnections: 1 })
+    // The other timeouts do not end the connection.
+    const { port } = await start({
+      idleTimeout: 100,
+      headerTimeout: '1h',
+      requestTimeout: '1h',
+      maxConnections: 1,
+    })
     const socket = connect(port, '127.0.0.1')
     closers.push(() => socket.destroy())
     socket.on('error', () => undefined)
