@@ -14,12 +14,24 @@ export type RecordSettlement = (
   settlement: Settlement,
 ) => Promise<DeadLetter | undefined>
 
-/** Whether an entry already has the expected result. */
-const isResult = (entry: DeadLetter, expected: DeadLetter): boolean =>
-  entry.status === expected.status &&
-  entry.lastAttempt.getTime() === expected.lastAttempt.getTime() &&
-  entry.replayedAt?.getTime() === expected.replayedAt?.getTime() &&
-  entry.errorDetails.history?.length === expected.errorDetails.history?.length
+/**
+ * Whether an entry has the result that a settlement gives it. A failure stays at its place in the history, also after another worker
+ * has replayed the entry again.
+ */
+function hasResult(entry: DeadLetter, expected: DeadLetter, isFailure: boolean): boolean {
+  const history = expected.errorDetails.history ?? []
+  const own = isFailure ? history.at(-1) : undefined
+  if (own !== undefined) {
+    const stored = entry.errorDetails.history?.[history.length - 1]
+    return stored?.at?.getTime() === own.at?.getTime() && stored?.errorMessage === own.errorMessage
+  }
+  return (
+    entry.status === expected.status &&
+    entry.lastAttempt.getTime() === expected.lastAttempt.getTime() &&
+    entry.replayedAt?.getTime() === expected.replayedAt?.getTime() &&
+    (entry.errorDetails.history?.length ?? 0) === history.length
+  )
+}
 
 /**
  * Creates the function that records results. The handler has already done its work, so an outage of the store must not cause a
@@ -37,7 +49,9 @@ export function createSettlementRecorder(
     if (settled !== undefined || !isRetry) return settled
     // An earlier write may have been committed although its response was lost.
     const current = await deadLetters.get(entry.dlqId, settlement.at)
-    return current !== undefined && isResult(current, asSettled(entry, settlement)) ? current : undefined
+    const isFailure = settlement.status === 'failed' && settlement.error !== undefined
+    const isRecorded = current !== undefined && hasResult(current, asSettled(entry, settlement), isFailure)
+    return isRecorded ? current : undefined
   }
 
   return async (entry, owner, settlement) => {

@@ -1,10 +1,11 @@
+import type { Store } from '@holdfast/store'
 import { HoldfastError } from 'holdfast'
 import { scripted } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
 import { freshStore, STORES, setup } from '../dead-letters/setup.js'
 
 // A process that was stopped between acquiring a lease and calling the handler called it although the lease had expired and another
-// worker could have the entry. A result whose COMMIT got no reply was stored, and the retry took it for the result of another process.
+// worker could have the entry. A result whose COMMIT got no reply was stored, and the retry took it for the result of another process. It also did so if another worker had replayed the entry again before the retry.
 
 const MINUTE = 60_000
 
@@ -59,7 +60,10 @@ describe.each(STORES)(
 )
 
 describe.each(STORES)('a replay with a queue in %s whose result was stored without a reply', (kind) => {
-  async function unanswered(result: unknown) {
+  async function unanswered(
+    result: unknown,
+    meanwhile: (store: Store, id: string, at: Date) => Promise<unknown> = async () => {},
+  ) {
     const store = await freshStore(kind)
     const parts = await setup({ store })
     const { dlqId } = await parts.enqueue('a')
@@ -74,6 +78,7 @@ describe.each(STORES)('a replay with a queue in %s whose result was stored witho
       const settled = await settle(...args)
       if (!isFirst) return settled
       isFirst = false
+      await meanwhile(store, dlqId, new Date(parts.clock.wall()))
       isLost()
       throw new HoldfastError('STORE_UNAVAILABLE', 'the connection was lost')
     }
@@ -93,5 +98,21 @@ describe.each(STORES)('a replay with a queue in %s whose result was stored witho
     const { replayed, queue, dlqId } = await unanswered(new Error('down'))
     expect(await replayed).toEqual({ succeeded: 0, failed: 1, skipped: 0 })
     expect((await queue.get(dlqId))?.errorDetails.history).toHaveLength(1)
+  })
+
+  it('counts as failed and is reported if another worker has replayed the entry since then', async () => {
+    const { replayed, events, queue, dlqId } = await unanswered(new Error('down'), async (store, id, now) => {
+      const at = new Date(now.getTime() + 5)
+      const lease = await store.deadLetters.lease(id, 'other', new Date(at.getTime() + MINUTE), at)
+      expect(lease.result).toBe('leased')
+      const error = { errorType: 'Error', errorMessage: 'still down', retryCount: 0 }
+      await store.deadLetters.settle(id, 'other', { status: 'failed', at, error })
+    })
+    expect(await replayed).toEqual({ succeeded: 0, failed: 1, skipped: 0 })
+    expect(events.filter(({ eventType }) => eventType === 'dead_letter_failed')).toHaveLength(1)
+    expect((await queue.get(dlqId))?.errorDetails.history?.map(({ errorMessage }) => errorMessage)).toEqual([
+      'down',
+      'still down',
+    ])
   })
 })
