@@ -109,11 +109,20 @@ export class RetryBudget {
     return true
   }
 
-  /** @internal Returns a retry that was withdrawn `age` milliseconds ago and not made. After the window it does not count anyway. */
+  /**
+   * @internal Returns a retry that was withdrawn `age` milliseconds ago and not made. After the window it does not count anyway. It is
+   * taken from the oldest bucket that has one, so that the others do not leave the window too early.
+   */
   refund(age: number): void {
     this.advanceBuckets()
-    const at = this.retries.findIndex((count) => count > 0)
-    if (age < this.settings.window && at >= 0) this.retries[at] = (this.retries[at] as number) - 1
+    if (age >= this.settings.window) return
+    for (let bucket = this.currentBucket - BUCKET_COUNT + 1; bucket <= this.currentBucket; bucket++) {
+      const at = indexOfBucket(bucket)
+      const count = this.retries[at] as number
+      if (count === 0) continue
+      this.retries[at] = count - 1
+      return
+    }
   }
 
   /**

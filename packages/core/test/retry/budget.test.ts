@@ -18,6 +18,24 @@ describe('a retry budget', () => {
     expect(budget.left).toBe(0)
   })
 
+  // The first part in the memory was taken, which is the newest one after the window has wrapped around: the older retry left the window
+  // early, and the budget allowed one retry too many.
+  it('takes a returned retry from the oldest part of the window', async () => {
+    const clock = fakeClock()
+    const budget = new RetryBudget({ clock, ratio: 0, reservePerSecond: 2, window: '1s' })
+    const remaining = Math.ceil(clock.now() / 1000) * 1000 - clock.now()
+    await clock.advance(remaining + 990)
+    budget.withdraw()
+    await clock.advance(10)
+    budget.withdraw()
+    budget.refund(0)
+    expect(budget.left).toBe(1)
+    await clock.advance(990)
+    expect(budget.left).toBe(1)
+    await clock.advance(10)
+    expect(budget.left).toBe(2)
+  })
+
   it('ignores calls and retries that have left the window', async () => {
     const clock = fakeClock()
     const budget = new RetryBudget({ clock, ratio: 1, reservePerSecond: 1, window: '1s' })
