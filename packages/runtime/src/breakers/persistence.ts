@@ -4,6 +4,9 @@ import type { CircuitBreaker, Clock } from 'holdfast'
 /** How long changes are collected before they are saved together. */
 const SAVE_DELAY_MS = 50
 
+/** How long a save that failed waits before it is repeated, unless another change is saved before. */
+const SAVE_RETRY_MS = 5000
+
 /** A string that differs whenever the saved state of a breaker would differ. */
 const changeMark = ({ epoch, lastFailureTime, probeSuccesses, openUntil }: CircuitBreaker) =>
   `${epoch} ${lastFailureTime ?? ''} ${probeSuccesses} ${epoch === 0 ? '' : openUntil}`
@@ -22,6 +25,7 @@ export class BreakerPersistence {
   private readonly savedMarks = new Map<string, string>()
   private isClosed = false
   private timer: unknown = undefined
+  private retryTimer: unknown = undefined
   private currentSave: Promise<void> = Promise.resolve()
   private readonly options: BreakerPersistenceOptions
 
@@ -60,7 +64,9 @@ export class BreakerPersistence {
   flush(): Promise<void> {
     const { clock } = this.options
     clock.clearTimer(this.timer)
+    clock.clearTimer(this.retryTimer)
     this.timer = undefined
+    this.retryTimer = undefined
     this.currentSave = this.currentSave.then(() => this.save())
     return this.currentSave
   }
@@ -70,6 +76,7 @@ export class BreakerPersistence {
     await this.flush()
     this.isClosed = true
     this.options.clock.clearTimer(this.timer)
+    this.options.clock.clearTimer(this.retryTimer)
   }
 
   private async save(): Promise<void> {
@@ -88,8 +95,8 @@ export class BreakerPersistence {
     try {
       await store.save(rows)
     } catch (error) {
-      // The breakers are saved with the next change, or on close.
       for (const breaker of breakers) if (!this.changed.has(breaker.id)) this.changed.set(breaker.id, breaker)
+      this.retryTimer ??= clock.setTimer(() => void this.flush(), SAVE_RETRY_MS)
       onFailed(error)
     }
   }

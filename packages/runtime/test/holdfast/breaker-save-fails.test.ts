@@ -5,7 +5,8 @@ import { folder, start } from './setup.js'
 
 const config = { circuitBreakers: { n: { timeoutDuration: 60_000, persistState: true } } }
 
-it('saves a breaker on close if the store failed when it opened', async () => {
+/** A runtime whose store rejects saves of breakers until it is repaired. */
+async function startFailing() {
   const store = `sqlite:${join(await folder(), 'h.db')}`
   const clock = fakeClock({ wall: Date.UTC(2026, 0, 1) })
   const { hf } = await start(config, { store, clock })
@@ -18,8 +19,28 @@ it('saves a breaker on close if the store failed when it opened', async () => {
   }
   await hf.breakers.trip('service:n', { by: 'me' })
   await clock.advance(1000)
-  expect(failures).toBeGreaterThan(0)
-  breakers.save = save
+  expect(failures).toBe(1)
+  const repair = () => {
+    breakers.save = save
+  }
+  return { hf, clock, store, repair, countFailures: () => failures }
+}
+
+// A failed save was repeated only after the next change of a breaker: a process that crashed meanwhile restored an outdated state.
+it('repeats a failed save of a breaker every few seconds without another change', async () => {
+  const { hf, clock, repair, countFailures } = await startFailing()
+  await clock.advance(10_000)
+  expect(countFailures()).toBe(3)
+  repair()
+  await clock.advance(5000)
+  const saved = await hf.store.breakers.load()
+  expect(saved.map(({ snapshot }) => [snapshot.id, snapshot.state])).toContainEqual(['service:n', 'open'])
+  await hf.close()
+})
+
+it('saves a breaker on close if the store failed when it opened', async () => {
+  const { hf, clock, store, repair } = await startFailing()
+  repair()
   await hf.close()
   const restarted = await start(config, { store, clock })
   expect(await restarted.hf.breakers.get('service:n')).toMatchObject({ state: 'open' })
