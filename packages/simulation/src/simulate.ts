@@ -12,6 +12,7 @@ import { START_WALL_MS } from './engine/virtual-clock.js'
 import { BreakerModel } from './invariants/breaker-model.js'
 import { BudgetModel } from './invariants/budget-model.js'
 import { checkConnections } from './invariants/connection-model.js'
+import { FleetEventModel } from './invariants/fleet-event-model.js'
 import { FLEET_CHECK_INTERVAL_MS, FleetModel } from './invariants/fleet-model.js'
 import { checkFleetAtRest } from './invariants/fleet-rest-model.js'
 import { HousekeepingModel } from './invariants/housekeeping-model.js'
@@ -36,6 +37,7 @@ import {
   type Scenario,
 } from './scenario/scenario.js'
 import { runSmallCluster, type SmallClusterResult } from './small-cluster/index.js'
+import { runSmallFleet, type SmallFleetResult } from './small-fleet/small-fleet.js'
 import { runMemoryHistory } from './sqlite/memory-history.js'
 import { loadRealDriver } from './sqlite/simulated-database.js'
 import { runSqliteHistory } from './sqlite/sqlite-history.js'
@@ -179,6 +181,7 @@ export async function simulate(
         naiveBreakers.onStarted(process, runtime)
         fleet.onStarted(process, runtime)
         budgets.onStarted(process, runtime)
+        fleetEvents.onStarted(process, runtime)
         pools.onStarted(process, runtime)
         policies.onStarted(process, runtime)
         check(() => saved.onStarted(process, runtime))
@@ -192,6 +195,7 @@ export async function simulate(
         pools.onKilled(process)
         policies.onKilled(process)
         saved.onKilled(process.name)
+        fleetEvents.onKilled(process)
         const node = nodeOf(process.name)
         const isLying = cluster.disks.get(node)?.disk.isLying === true
         contracts.get(node)?.onProcessEnded(isLying)
@@ -273,6 +277,7 @@ export async function simulate(
     { redis: cluster.redis, redisNow: () => cluster.now(), now: () => scheduler.now },
     scenario,
   )
+  const fleetEvents = new FleetEventModel(cluster.redis, check, () => scheduler.now, false)
   const contracts = new Map(
     cluster.nodes.map(({ name }) => [
       name,
@@ -337,7 +342,13 @@ export async function simulate(
       }),
     )
   for (let at = FLEET_CHECK_INTERVAL_MS; at < DRILL_START_MS; at += FLEET_CHECK_INTERVAL_MS)
-    scheduler.schedule(at, () => check(() => fleet.check(cluster.nodes)))
+    scheduler.schedule(at, () =>
+      check(() => {
+        fleet.check(cluster.nodes)
+        fleetEvents.checkSent(cluster.nodes)
+        saved.checkPassed(cluster.nodes)
+      }),
+    )
   for (let at = CONTRACT_INTERVAL_MS; at < DURATION_MS - CONTRACT_INTERVAL_MS; at += CONTRACT_INTERVAL_MS)
     scheduler.schedule(at, () => {
       for (const { name, process, runtime } of cluster.nodes) {
@@ -388,6 +399,7 @@ export async function simulate(
   console.error = (...args: unknown[]) => addTrace('stderr', args.join(' '))
   process.on('unhandledRejection', onUnhandled)
   let smallCluster: SmallClusterResult | undefined
+  let smallFleet: SmallFleetResult | undefined
   try {
     for (const runHistory of parts.includes('store histories') ? STORE_HISTORIES : []) {
       const found = await runHistory(scenario.seed, (at, subject, text) => trace.add(at, subject, text))
@@ -398,6 +410,10 @@ export async function simulate(
         runSmallCluster(scenario.seed, (now, subject, text) => trace.add(now, subject, text), onEvent),
       )
     if (smallCluster?.violation !== undefined) throw smallCluster.violation
+    smallFleet = await runInMacrotask(() =>
+      runSmallFleet(scenario.seed, (now, subject, text) => trace.add(now, subject, text), onEvent),
+    )
+    if (smallFleet.violation !== undefined) throw smallFleet.violation
     await runInMacrotask(() => scheduler.runUntil(DURATION_MS, onEventEnded))
     deadLetters.checkAll((id) => cluster.readEntry(id))
     deadLetters.checkMoved()
@@ -466,6 +482,7 @@ export async function simulate(
       probes: breakers.probeCount,
       breakerComparisons: naiveBreakers.comparisonCount,
       sharedRetries: budgets.takenCount,
+      fleetEventsStored: fleetEvents.storedCount,
       saves: saved.saveCount,
       failedSaves: saved.failureCount,
       restored: saved.restoredCount,
@@ -480,6 +497,7 @@ export async function simulate(
       busiestSecond: scheduler.maxPeriodCount,
       largestTimers: memory.largest.timers,
       ...smallCluster?.stats,
+      ...smallFleet?.stats,
     },
   }
 }

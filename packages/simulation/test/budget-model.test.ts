@@ -1,33 +1,99 @@
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { BORROW } from '../../fleet/src/lua/scripts.js'
-import { BudgetModel } from '../src/invariants/budget-model.js'
+import { BudgetModel, type WatchedBudget } from '../src/invariants/budget-model.js'
+import type { Process } from '../src/process/simulated-node.js'
 
-/** A budget that grants every retry. */
-const createBudget = () => ({
+const clock = { time: 0, now: () => clock.time }
+const PROCESS = { name: 'n0.1', isAlive: true, clock } as unknown as Process
+
+/** A budget with a slice of 5 and no retries yet. */
+const createBudget = (isGranted: () => boolean, lent: () => number) => ({
   isDisconnected: false,
   isBorrowing: false,
-  sliceSize: 5,
+  isRejected: false,
+  isFleetExhausted: false,
   borrowed: 0,
-  redis: { run: async () => [2, 0] },
-  deposit: () => {},
-  withdraw: () => true,
+  unreported: 0,
+  requestedAt: 0,
+  borrowedAt: 0,
+  sliceSize: 5,
+  redis: { isUp: true, run: async (): Promise<unknown> => [lent(), 0] },
+  deposit() {
+    this.unreported++
+  },
+  withdraw: isGranted,
   refund: () => {},
 })
 
 describe('the model of a shared retry budget', () => {
-  it('accepts what was lent and one slice more, and reports the next retry', async () => {
-    const model = new BudgetModel((fn) => fn())
-    const budget = createBudget()
-    model.watch({ name: 'n0.1', isAlive: true }, budget)
-    await (budget.redis as { run: (...args: unknown[]) => Promise<unknown> }).run(BORROW, [], [])
-    for (let count = 0; count < 7; count++) expect(budget.withdraw()).toBe(true)
-    expect(() => budget.withdraw()).toThrow('has taken 8 retries, and Redis has lent 2')
+  let isGranted = true
+  /** What Redis lends. */
+  let lent = 2
+  let budget: WatchedBudget
+  /** Requests retries, as the budget does. */
+  const borrow = (calls: number, wanted: number) => budget.redis.run(BORROW, [], [calls, wanted])
+
+  beforeEach(() => {
+    clock.time = 0
+    isGranted = true
+    lent = 2
+    budget = createBudget(
+      () => isGranted,
+      () => lent,
+    )
+    new BudgetModel((fn) => fn()).watch(PROCESS, budget)
   })
 
-  it('does not count retries without Redis', () => {
-    const model = new BudgetModel((fn) => fn())
-    const budget = { ...createBudget(), isDisconnected: true }
-    model.watch({ name: 'n0.1', isAlive: true }, budget)
-    for (let count = 0; count < 20; count++) expect(budget.withdraw()).toBe(true)
+  it('accepts what was lent, and reports a retry that the fleet did not have', async () => {
+    await borrow(0, 5)
+    for (let count = 0; count < 2; count++) expect(budget.withdraw()).toBe(true)
+    expect(() => budget.withdraw()).toThrow('took a retry with 0 left, after Redis lent less than it wanted')
+  })
+
+  it('accepts one slice on credit while a request is under way, and no retry more', () => {
+    void borrow(0, 5)
+    for (let count = 0; count < 5; count++) expect(budget.withdraw()).toBe(true)
+    expect(() => budget.withdraw()).toThrow('took a retry with -5 left')
+  })
+
+  it('reports a retry that was denied without a reason', async () => {
+    lent = 5
+    await borrow(0, 5)
+    isGranted = false
+    expect(() => budget.withdraw()).toThrow('n0.1 denied a retry with 5 left')
+  })
+
+  it('reports a node that does not ask again after a request that failed', async () => {
+    budget = createBudget(
+      () => isGranted,
+      () => lent,
+    )
+    const { redis } = budget
+    redis.run = () => Promise.reject(new Error('the connection was lost'))
+    new BudgetModel((fn) => fn()).watch(PROCESS, budget)
+    ;(budget.redis as { isUp: boolean }).isUp = false
+    await borrow(0, 5).catch(() => {})
+    ;(budget.redis as { isUp: boolean }).isUp = true
+    expect(() => budget.withdraw()).toThrow('has 0 retries left, and does not request more')
+  })
+
+  it('requires that each call is reported once, also if a request fails', async () => {
+    budget = createBudget(
+      () => isGranted,
+      () => lent,
+    )
+    const { redis } = budget
+    redis.run = () => Promise.reject(new Error('refused'))
+    new BudgetModel((fn) => fn()).watch(PROCESS, budget)
+    budget.deposit()
+    budget.deposit()
+    await borrow(2, 5).catch(() => {})
+    budget.deposit()
+    await expect(borrow(1, 5)).rejects.toThrow('reports 1 calls, expected 3')
+  })
+
+  it('reports a node that decides alone although Redis is available', () => {
+    ;(budget as { isDisconnected: boolean }).isDisconnected = true
+    expect(() => budget.withdraw()).toThrow('decides alone, and Redis is available')
   })
 })

@@ -3,11 +3,14 @@ import type { StoredBreaker } from '@holdfast/store'
 import type { CircuitBreaker } from 'holdfast'
 import type { Scheduler } from '../engine/scheduler.js'
 import { Violation } from '../engine/violation.js'
-import type { Process } from '../process/simulated-node.js'
+import type { Process, SimulatedNode } from '../process/simulated-node.js'
 import { OPERATIONS, type Operation, POOL, type Scenario } from '../scenario/scenario.js'
 
 /** A save that failed or whose process died is executed within this time, or never. */
 const LATE_MS = 120_000
+
+/** A change is passed to a save within this time, also after a save that failed. */
+const PASSED_WITHIN_MS = 10_000
 
 /** The operation whose breaker no other node changes. */
 const LONE_OPERATION: Operation = 'report'
@@ -33,7 +36,10 @@ const possibleStates = ({ possible }: StoredStates): string[] =>
 
 /** The breakers of a process whose changes the store has not acknowledged. */
 interface ProcessSaves {
-  readonly changed: Set<string>
+  /** Since when each change waits for a save. */
+  readonly changed: Map<string, number>
+  /** Saves under way. The next one waits for their end. */
+  underWay: number
   /** The states that the process has loaded, by id. */
   loaded: ReadonlyMap<string, StoredBreaker>
   isClosing: boolean
@@ -42,7 +48,8 @@ interface ProcessSaves {
 
 /**
  * The promises about breakers with `persist_state`. A process restores the state that its store has acknowledged last. A save has every
- * breaker that has changed since it was last saved, also if an earlier save failed. A close saves the changes that are left.
+ * breaker that has changed since it was last saved, also if an earlier save failed. No change waits for long, whatever failed. A close
+ * saves the changes that are left.
  */
 export class SavedBreakerModel {
   saveCount = 0
@@ -81,7 +88,7 @@ export class SavedBreakerModel {
     before: ReadonlyMap<string, readonly string[]>,
   ): void {
     const loaded = new Map(rows.map((row) => [row.snapshot.id, row]))
-    this.saves.set(process, { changed: new Set(), loaded, isClosing: false, hasFailed: false })
+    this.saves.set(process, { changed: new Map(), underWay: 0, loaded, isClosing: false, hasFailed: false })
     const store = this.storeOf(process)
     for (const [id, states] of this.stores.get(store) ?? []) {
       if (!states.hasAcknowledged) continue
@@ -102,7 +109,7 @@ export class SavedBreakerModel {
     if (!this.scenario.persists || saves === undefined) return
     const pool = runtime.pools.get(POOL)
     const onChanged = (id: string) => {
-      if (process.isAlive) saves.changed.add(id)
+      if (process.isAlive && !saves.changed.has(id)) saves.changed.set(id, this.scheduler.now)
     }
     for (const operation of OPERATIONS) {
       const { breaker } = runtime.guard(operation)
@@ -143,7 +150,7 @@ export class SavedBreakerModel {
     this.saveCount++
     const saves = this.saves.get(process)
     const ids = new Set(rows.map(({ snapshot }) => snapshot.id))
-    const missing = [...(saves?.changed ?? [])].filter((id) => !ids.has(id))
+    const missing = [...(saves?.changed.keys() ?? [])].filter((id) => !ids.has(id))
     const store = this.storeOf(process)
     const token = {}
     const startedAt = this.scheduler.now
@@ -155,6 +162,13 @@ export class SavedBreakerModel {
     // The save of a process that dies never ends.
     this.scheduler.schedule(LATE_MS, () => this.end(store, ids, token, LATE_MS))
     for (const id of ids) saves?.changed.delete(id)
+    if (saves !== undefined) saves.underWay++
+    const onEnded = () => {
+      if (saves === undefined) return
+      saves.underWay--
+      const now = this.scheduler.now
+      for (const [id, since] of saves.changed) saves.changed.set(id, Math.max(since, now))
+    }
     if (missing.length > 0)
       throw new Violation(
         'saved',
@@ -162,6 +176,7 @@ export class SavedBreakerModel {
       )
     return {
       onAcknowledged: () => {
+        onEnded()
         this.end(store, ids, token, 0)
         for (const id of ids) {
           const states = this.statesOf(store, id)
@@ -173,10 +188,25 @@ export class SavedBreakerModel {
       },
       onFailed: () => {
         this.failureCount++
-        for (const id of ids) saves?.changed.add(id)
+        for (const id of ids) saves?.changed.set(id, this.scheduler.now)
+        onEnded()
         if (saves !== undefined) saves.hasFailed = saves.isClosing
         this.end(store, ids, token, LATE_MS)
       },
+    }
+  }
+
+  /** Checks that no change waits for longer than it may. @throws Violation if one does */
+  checkPassed(nodes: readonly SimulatedNode[]): void {
+    for (const { process } of nodes) {
+      const saves = process && this.saves.get(process.name)
+      if (process === undefined || saves === undefined || saves.underWay > 0 || saves.isClosing) continue
+      for (const [id, since] of saves.changed)
+        if (this.scheduler.now - since > PASSED_WITHIN_MS)
+          throw new Violation(
+            'saved',
+            `${process.name} has not saved ${id}, which changed ${this.scheduler.now - since} ms ago`,
+          )
     }
   }
 
@@ -193,7 +223,7 @@ export class SavedBreakerModel {
     // Until the end, other nodes can change the breakers that are shared.
     const isLone = (id: string) =>
       id === `service:${LONE_OPERATION}` || (this.scenario.poolShare === 'none' && id.startsWith('pool:'))
-    const unsaved = [...saves.changed].filter(isLone)
+    const unsaved = [...saves.changed.keys()].filter(isLone)
     if (unsaved.length > 0)
       throw new Violation('saved', `${process} has closed without a save of ${unsaved.join(', ')}`)
   }

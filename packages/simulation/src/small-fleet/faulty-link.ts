@@ -1,0 +1,93 @@
+import type { Scheduler } from '../engine/scheduler.js'
+import type { Choices } from '../engine/seeded-random.js'
+import { ConnectionLostError, type Link } from '../network/link.js'
+
+/**
+ * What happens to one command: the connection ends before or after the server executes it, the server rejects it with an error about
+ * this command only, or it is slow.
+ */
+export type CommandFault = 'not_executed' | 'lost_reply' | 'refused' | 'slow'
+
+/** The mean time of a packet. */
+const MEAN_DELAY_MS = 3
+
+/** The longest additional time of a slow command. A connection gives up a command after half a second. */
+const MAX_SLOW_MS = 900
+
+/** Packets of one connection arrive one after another. */
+const PACKET_MS = 0.001
+
+/** A connection to the substitute of Redis on which single commands fail. */
+export class FaultyLink implements Link {
+  isOpen = false
+  private readonly scheduler: Scheduler
+  private readonly choices: Choices
+  /** Takes the fault of the command that is being sent. */
+  private readonly takeFault: () => CommandFault | undefined
+  private readonly pending = new Set<(error: Error) => void>()
+  private onLost: () => void = () => {}
+  private arrivesAt = 0
+  private repliesAt = 0
+
+  constructor(scheduler: Scheduler, choices: Choices, takeFault: () => CommandFault | undefined) {
+    this.scheduler = scheduler
+    this.choices = choices
+    this.takeFault = takeFault
+  }
+
+  open(): Promise<void> {
+    return new Promise((resolve) =>
+      this.scheduler.schedule(2 * MEAN_DELAY_MS, () => {
+        this.isOpen = true
+        resolve()
+      }),
+    )
+  }
+
+  request<T>(execute: () => T): Promise<T> {
+    const { scheduler, choices } = this
+    const fault = this.takeFault()
+    const slowMs = fault === 'slow' ? choices.between(0, MAX_SLOW_MS) : 0
+    this.arrivesAt = Math.max(
+      this.arrivesAt + PACKET_MS,
+      scheduler.now + choices.delay(MEAN_DELAY_MS) + slowMs,
+    )
+    return new Promise((resolve, reject) => {
+      this.pending.add(reject)
+      scheduler.schedule(this.arrivesAt - scheduler.now, () => {
+        // Some servers still execute what a closed connection has sent.
+        if (!this.isOpen && choices.chance(0.5)) return
+        if (fault === 'not_executed') return this.reset()
+        const result = fault === 'refused' ? ({ error: 'ERR the simulated Redis refuses' } as T) : execute()
+        if (fault === 'lost_reply') return this.reset()
+        this.repliesAt = Math.max(this.repliesAt + PACKET_MS, scheduler.now + choices.delay(MEAN_DELAY_MS))
+        scheduler.schedule(this.repliesAt - scheduler.now, () => {
+          this.pending.delete(reject)
+          if (this.isOpen) resolve(result)
+        })
+      })
+    })
+  }
+
+  push(deliver: () => void): void {
+    this.scheduler.schedule(this.choices.delay(MEAN_DELAY_MS), () => {
+      if (this.isOpen) deliver()
+    })
+  }
+
+  close(): void {
+    this.isOpen = false
+  }
+
+  onReset(listener: () => void): void {
+    this.onLost = listener
+  }
+
+  private reset(): void {
+    if (!this.isOpen) return
+    this.isOpen = false
+    for (const reject of this.pending) reject(new ConnectionLostError())
+    this.pending.clear()
+    this.onLost()
+  }
+}

@@ -1,0 +1,245 @@
+import type { Holdfast } from '@holdfast/runtime'
+import { APPEND, BORROW, HEARTBEAT } from '../../../fleet/src/lua/scripts.js'
+import type { RedisClient, RedisDriver } from '../../../fleet/src/redis-client.js'
+import { memoryStore } from '../../../store/src/memory/index.js'
+import { Scheduler } from '../engine/scheduler.js'
+import { Choices } from '../engine/seeded-random.js'
+import { Violation } from '../engine/violation.js'
+import { START_WALL_MS } from '../engine/virtual-clock.js'
+import { BUDGET_OPERATION, BudgetModel, SHARED_BUDGET } from '../invariants/budget-model.js'
+import { FleetEventModel } from '../invariants/fleet-event-model.js'
+import { type Process, SimulatedNode } from '../process/simulated-node.js'
+import { createSimulatedRedis } from '../substitutes/index.js'
+import { createRedisHost, createSimulatedRedisDriver } from '../substitutes/redis/client.js'
+import { type CommandFault, FaultyLink } from './faulty-link.js'
+import { HeartbeatModel } from './heartbeat-model.js'
+
+const NODE_COUNT = 2
+const HEARTBEAT_MS = 3000
+
+/** Commands fail until this time. Then the nodes have time to recover. */
+const FAULTS_END_MS = 110_000
+const END_MS = 130_000
+
+/** How often the state of the nodes is checked. */
+const CHECK_INTERVAL_MS = 500
+
+/** Bursts of calls that need retries, and pauses in which the fleet gets new ones. */
+const BURSTS = 22
+const BURST_MS = 900
+const MAX_BURST_CALLS = 7
+
+/** The share of calls that return their first retry to the budget. */
+const RETURNED_SHARE = 0.2
+
+/** How often commands fail. Those of the budget, of the stream and of the membership are few, so their faults are frequent. */
+const FAULT_SHARE = new Map([
+  [BORROW.sha, 0.3],
+  [BORROW.text, 0.3],
+  [APPEND.sha, 0.12],
+  [APPEND.text, 0.12],
+  [HEARTBEAT.sha, 0.12],
+])
+const OTHER_FAULT_SHARE = 0.01
+const FAULTS: readonly CommandFault[] = ['not_executed', 'lost_reply', 'refused', 'slow']
+
+/** Ends the run of the scheduler. */
+class Stop extends Error {}
+
+/** The result of a run. */
+export interface SmallFleetResult {
+  readonly violation: Violation | undefined
+  readonly stats: Record<string, number>
+}
+
+/**
+ * Two processes with one Redis, of whose commands single ones fail: a command is not executed, its reply is lost with the connection,
+ * it is rejected, or it is slow. Everything that a node repeats must continue after each of these: requests for retries, events,
+ * heartbeats and connections.
+ */
+class SmallFleet {
+  readonly scheduler: Scheduler
+  private readonly choices: Choices
+  private readonly nodes: SimulatedNode[]
+  private readonly budgets: BudgetModel
+  private readonly events: FleetEventModel
+  private readonly heartbeats: HeartbeatModel
+  private readonly trace: (subject: string, text: string) => void
+  private violation: Violation | undefined
+  private faultCount = 0
+
+  constructor(seed: number, trace: (subject: string, text: string) => void) {
+    this.trace = trace
+    const choices = new Choices(seed ^ 0xf1ee7)
+    this.choices = choices
+    const scheduler = new Scheduler(choices.fork().random)
+    this.scheduler = scheduler
+    const redis = createSimulatedRedis()
+    const check = (fn: () => void) => this.check(fn)
+    this.heartbeats = new HeartbeatModel(redis, HEARTBEAT_MS, () => scheduler.now)
+    this.events = new FleetEventModel(redis, check, () => scheduler.now, true)
+    this.budgets = new BudgetModel(check)
+    const host = createRedisHost(redis, () => START_WALL_MS + scheduler.now)
+    this.nodes = Array.from(
+      { length: NODE_COUNT },
+      (_, at) =>
+        new SimulatedNode(`n${at}`, scheduler, choices.fork(), {
+          connect: (process) => ({
+            config: createFleetConfig(`n${at}`),
+            openStore: async () => memoryStore(),
+            redisDriver: this.createDriver(host, process),
+          }),
+          onEntered: () => {},
+          onStarted: (process, runtime) => this.onStarted(process, runtime),
+          onStartFailed: (process, error) => trace(process.name, `did not start: ${String(error)}`),
+        }),
+    )
+  }
+
+  /** Runs until the end. */
+  run(onEvent: () => void): SmallFleetResult {
+    const { scheduler, nodes, choices } = this
+    for (const node of nodes) {
+      node.start()
+      for (let burst = 0; burst < BURSTS; burst++) {
+        const at = choices.between(1000, END_MS - 5000)
+        const isFailing = choices.chance(0.8)
+        for (let calls = choices.below(MAX_BURST_CALLS + 1); calls > 0; calls--)
+          scheduler.schedule(at + choices.between(0, BURST_MS), () => this.call(node, isFailing))
+      }
+    }
+    for (let at = CHECK_INTERVAL_MS; at < END_MS; at += CHECK_INTERVAL_MS)
+      scheduler.schedule(at, () =>
+        this.check(() => {
+          this.events.checkSent(nodes)
+          this.heartbeats.check(nodes)
+        }),
+      )
+    try {
+      scheduler.runUntil(END_MS, () => {
+        if (this.violation !== undefined) throw new Stop()
+        onEvent()
+      })
+      this.check(() => this.checkEnd())
+    } catch (error) {
+      if (!(error instanceof Stop)) throw error
+    } finally {
+      for (const node of nodes) node.kill()
+    }
+    return {
+      violation: this.violation,
+      stats: {
+        fleetEvents: scheduler.eventCount,
+        fleetFaults: this.faultCount,
+        fleetRetries: this.budgets.takenCount,
+        fleetDenied: this.budgets.deniedCount,
+        fleetStored: this.events.storedCount,
+      },
+    }
+  }
+
+  private check(fn: () => void): void {
+    try {
+      fn()
+    } catch (error) {
+      if (!(error instanceof Violation)) throw error
+      this.violation ??= error
+    }
+  }
+
+  private onStarted(process: Process, runtime: Holdfast): void {
+    this.trace(process.name, 'started')
+    this.budgets.onStarted(process, runtime)
+    this.events.onStarted(process, runtime)
+  }
+
+  private call({ process, runtime }: SimulatedNode, isFailing: boolean): void {
+    if (process === undefined || runtime === undefined) return
+    const fails = isFailing && this.choices.chance(0.9)
+    const call = () => {
+      if (fails) throw Object.assign(new Error('the upstream does not respond'), { code: 'ECONNRESET' })
+    }
+    // A retry whose `beforeRetry` fails is returned to the budget.
+    const beforeRetry = () => {
+      throw new Error('the retry is not wanted')
+    }
+    const options = this.choices.chance(RETURNED_SHARE) ? { retry: { beforeRetry } } : {}
+    runtime.run(BUDGET_OPERATION, call, options).catch(() => {})
+  }
+
+  /** A driver whose clients tell their connection which fault the next command has. */
+  private createDriver(host: ReturnType<typeof createRedisHost>, process: Process): RedisDriver {
+    let next: CommandFault | undefined
+    const takeFault = () => {
+      const fault = next
+      next = undefined
+      return fault
+    }
+    const driver = createSimulatedRedisDriver({
+      host,
+      clock: process.clock,
+      connect: () => new FaultyLink(this.scheduler, this.choices, takeFault),
+    })
+    const plan = (command: string, script: unknown) => {
+      next = this.planFault(process, command, script)
+    }
+    const load = async () => {
+      const loaded = await driver.load()
+      const { Redis } = loaded as unknown as { Redis: new (settings: object) => RedisClient }
+      function createClient(settings: object): RedisClient {
+        const client = new Redis(settings)
+        const call = client.call.bind(client)
+        client.call = (command, ...args) => {
+          plan(command, args[0])
+          return call(command, ...args)
+        }
+        return client
+      }
+      return { ...loaded, Redis: createClient, Cluster: createClient } as unknown as typeof loaded
+    }
+    return { ...driver, load }
+  }
+
+  private planFault(process: Process, command: string, script: unknown): CommandFault | undefined {
+    if (this.scheduler.now > FAULTS_END_MS) return undefined
+    const share = FAULT_SHARE.get(String(script)) ?? OTHER_FAULT_SHARE
+    if (!this.choices.chance(share)) return undefined
+    this.faultCount++
+    const fault = this.choices.pick(FAULTS)
+    this.trace(process.name, `${command} ${fault}`)
+    return fault
+  }
+
+  private checkEnd(): void {
+    this.events.checkSent(this.nodes)
+    this.budgets.checkAtRest(this.nodes)
+    for (const { name, runtime } of this.nodes) {
+      const { up, nodes } = runtime?.fleet?.status() ?? {}
+      if (up !== true || nodes !== NODE_COUNT)
+        throw new Violation(
+          'converges',
+          `${name} is ${up ? 'connected' : 'not connected'} and counts ${nodes} nodes at the end`,
+        )
+    }
+  }
+}
+
+const createFleetConfig = (node: string): object => ({
+  shared: 'redis://redis.example:6379',
+  node: { id: node, heartbeat: HEARTBEAT_MS },
+  policies: {
+    [BUDGET_OPERATION]: { maxAttempts: 4, baseDelay: 20, maxDelay: 60, budget: SHARED_BUDGET },
+  },
+})
+
+/** Runs two processes that share a Redis for two minutes. */
+export function runSmallFleet(
+  seed: number,
+  trace: (now: number, subject: string, text: string) => void,
+  onEvent: (now: number) => void = () => {},
+): SmallFleetResult {
+  const fleet: SmallFleet = new SmallFleet(seed, (subject, text) =>
+    trace(fleet.scheduler.now, `fleet ${subject}`, text),
+  )
+  return fleet.run(() => onEvent(fleet.scheduler.now))
+}
