@@ -4,6 +4,7 @@ import { BulkheadModel, type BulkheadUser } from '../src/policies/bulkhead-model
 import { CallReference } from '../src/policies/call-reference.js'
 import { CONTRACT_POLICIES, type ContractPolicy } from '../src/policies/contract-policies.js'
 import { delayRangeOf } from '../src/policies/delay-range.js'
+import { BreakerTimes } from '../src/policies/hedge-reference.js'
 import type { PlannedContractCall, PlannedRun } from '../src/policies/planned-contract-calls.js'
 import { ShedModel } from '../src/policies/shed-model.js'
 
@@ -26,7 +27,7 @@ const CALL: PlannedContractCall = {
 function createCall(planned: Partial<PlannedContractCall> = {}, policy: Partial<ContractPolicy> = {}) {
   const clock = { time: 0, now: () => clock.time, toleranceMs: () => 0.1 }
   const policies = { default: { ...CONTRACT_POLICIES['contract-plain'], ...policy }, limited: undefined }
-  const limits = { bulkhead: undefined, budget: undefined }
+  const limits = { bulkhead: undefined, budget: undefined, breaker: undefined }
   const call = new CallReference('a call', { ...CALL, ...planned }, policies, limits, clock)
   return { call, clock }
 }
@@ -87,6 +88,31 @@ describe('the reference of a call', () => {
       'ended as deadline while it was failed, expected not_retryable',
     )
     expect(() => call.onSettled({ error: new Error('another') })).toThrow('settled with the error  another')
+  })
+
+  it('requires that a hedge takes a retry of its budget, and that its breaker is closed', () => {
+    const clock = { time: 0, now: () => clock.time, toleranceMs: () => 0.1 }
+    const breaker = new BreakerTimes()
+    const budget = new BudgetModel({ ratio: 0, reservePerSecond: 0.1, window: 20_000 })
+    const policies = { default: CONTRACT_POLICIES['contract-guarded'], limited: undefined }
+    const limits = { bulkhead: undefined, budget, breaker }
+    const planned = { ...CALL, operation: 'contract-guarded', runs: [{ ...RUN, ms: 800 }] } as const
+    const call = new CallReference('a call', planned, policies, limits, clock)
+    call.onRunStarted(1)
+    breaker.onOpened(50)
+    clock.time = 90
+    expect(() => call.onRunStarted(1)).toThrow('began a hedge while its breaker was open')
+    breaker.onClosed(120)
+    clock.time = 180
+    call.onRunStarted(1)
+    expect(budget.left(180)).toBe(1)
+    clock.time = 270
+    const last = call.onRunStarted(1)
+    clock.time = 360
+    expect(() => call.onRunStarted(1)).toThrow('began a hedge, and its budget had no retry left')
+    clock.time = 500
+    call.onRunEnded(last)
+    expect(call.state).toBe('running')
   })
 
   it('requires a hedge after its delay, and not before', () => {

@@ -1,6 +1,11 @@
 import { BUDGET_OPERATION, SHARED_BUDGET } from '../invariants/budget-model.js'
 import type { CallLimits } from '../invariants/call-model.js'
-import { CONTRACT_MAPPINGS, createContractPolicies } from '../policies/contract-policies.js'
+import {
+  CONTRACT_MAPPINGS,
+  createContractPolicies,
+  GUARDED_BREAKER,
+  GUARDED_OPERATION,
+} from '../policies/contract-policies.js'
 import { breakerSettings } from '../scenario/breaker-kinds.js'
 import {
   ALL_OPERATIONS,
@@ -57,6 +62,7 @@ export const createNodeConfig = (
     ),
   },
   circuitBreakers: {
+    [GUARDED_OPERATION]: GUARDED_BREAKER,
     mail: { ...breakerSettings(breakerKinds, 0), persistState: persists, share: 'state' },
     search: { ...breakerSettings(breakerKinds, 1), persistState: persists, share: 'counts' },
     billing: {

@@ -74,7 +74,7 @@ const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
   CallObservers: 24,
   ActiveConfig: 40,
   // The bulkheads and budgets of the policies that have them.
-  PolicyLimits: 4,
+  PolicyLimits: 5,
   // The settings of the budget.
   FleetRetryBudget: 3,
   // One line for each different warning, of which the runtime keeps at most 1,000.

@@ -20,14 +20,22 @@ export class BudgetModel {
     this.calls.push(this.partOf(now))
   }
 
-  /** Withdraws a retry, or returns false if none is left. */
-  withdraw(now: number): boolean {
+  /** The retries that are left. */
+  left(now: number): number {
     const { ratio, reservePerSecond, window } = this.settings
     const isInWindow = (part: number) => part > this.partOf(now) - PART_COUNT
     this.calls = this.calls.filter(isInWindow)
     this.retries = this.retries.filter(isInWindow)
-    const left = ratio * this.calls.length + (reservePerSecond * window) / 1000 - this.retries.length
-    if (left < 1 - ROUNDING) return false
+    return ratio * this.calls.length + (reservePerSecond * window) / 1000 - this.retries.length
+  }
+
+  isSpent(now: number): boolean {
+    return this.left(now) < 1 - ROUNDING
+  }
+
+  /** Withdraws a retry, or returns false if none is left. */
+  withdraw(now: number): boolean {
+    if (this.isSpent(now)) return false
     this.retries.push(this.partOf(now))
     return true
   }

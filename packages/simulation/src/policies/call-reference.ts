@@ -3,6 +3,7 @@ import type { BudgetModel } from './budget-model.js'
 import type { BulkheadModel, BulkheadUser } from './bulkhead-model.js'
 import { type ContractPolicy, LIMITED_POLICY_ID, policyIdOf } from './contract-policies.js'
 import { type DelayRange, delayRangeOf } from './delay-range.js'
+import { type BreakerTimes, HedgeReference } from './hedge-reference.js'
 import type { PlannedContractCall, PlannedRun, RunEnd } from './planned-contract-calls.js'
 
 /** How long `close` waits for active calls. */
@@ -52,6 +53,7 @@ export interface ReferencePolicies {
 export interface ReferenceLimits {
   readonly bulkhead: BulkheadModel | undefined
   readonly budget: BudgetModel | undefined
+  readonly breaker: BreakerTimes | undefined
 }
 
 /** The clock of the process, and by how much its timers can be wrong since a time. */
@@ -99,8 +101,7 @@ export class CallReference implements BulkheadUser {
   /** When the caller or an operator ended the call. */
   private stopRequest: { readonly at: number; readonly stopped: string } | undefined
   private closesAt = Infinity
-  private hedgesLeft = 0
-  private nextHedgeAt = Infinity
+  private readonly hedges: HedgeReference
 
   constructor(
     name: string,
@@ -115,6 +116,7 @@ export class CallReference implements BulkheadUser {
     this.policy = policies.default
     this.policyId = policyIdOf(planned.operation)
     this.limits = limits
+    this.hedges = new HedgeReference(limits)
     this.clock = clock
     this.submittedAt = clock.now()
   }
@@ -186,16 +188,14 @@ export class CallReference implements BulkheadUser {
     this.state = 'running'
     this.attempt = number
     this.attemptDueAt = Math.min(now + policy.attemptTimeout, this.totalDueAt)
-    this.hedgesLeft = policy.hedge?.max ?? 0
-    this.nextHedgeAt = now + (policy.hedge?.delay ?? Infinity)
+    this.hedges.begin(policy.hedge, now)
   }
 
   private onHedgeStarted(now: number): void {
     if (this.state !== 'running') this.fail(`began a hedge while it was ${this.state}`)
-    if (this.hedgesLeft === 0) this.fail('began one hedge too many')
-    this.checkTime('began a hedge', this.nextHedgeAt)
-    this.hedgesLeft--
-    this.nextHedgeAt = this.hedgesLeft > 0 ? now + (this.policy.hedge?.delay ?? Infinity) : Infinity
+    const { expectedAt, problem } = this.hedges.start(now, this.clock.toleranceMs())
+    if (problem !== undefined) this.fail(problem)
+    this.checkTime('began a hedge', expectedAt)
   }
 
   /** The function has settled. */
@@ -216,16 +216,14 @@ export class CallReference implements BulkheadUser {
     }
     const isRetryable = end === 'error'
     const others = this.currentRuns.length
-    if (isRetryable && this.hedgesLeft > 0) {
+    if (isRetryable && this.hedges.onRunFailed(now)) {
       // Another run starts at once, so the attempt has not failed.
-      this.nextHedgeAt = now
       this.addHistory(run, 'failure')
       return
     }
     // The value of a run ends the attempt, also one that is not wanted. So does the error of `stopRetrying`.
     const endsAttempt = others === 0 || end === 'unwanted' || end === 'stop'
-    if (end !== 'unwanted' && !isRetryable) this.hedgesLeft = 0
-    if (this.hedgesLeft === 0) this.nextHedgeAt = Infinity
+    if (end !== 'unwanted' && !isRetryable) this.hedges.stop()
     if (endsAttempt) this.failAttempt(run, end, now)
     else this.addHistory(run, 'failure')
   }
@@ -457,8 +455,9 @@ export class CallReference implements BulkheadUser {
   }
 
   private checkHedge(now: number): void {
-    if (this.state === 'running' && this.nextHedgeAt < now - this.clock.toleranceMs())
-      this.fail(`did not begin a hedge ${now - this.nextHedgeAt} ms ago`)
+    const overdueMs =
+      this.state === 'running' ? this.hedges.overdue(now, this.clock.toleranceMs()) : undefined
+    if (overdueMs !== undefined) this.fail(`did not begin a hedge ${overdueMs} ms ago`)
   }
 
   private checkTime(what: string, expected: number): void {

@@ -14,6 +14,7 @@ export interface ContractPolicy {
   readonly totalTimeout: number
   readonly bulkhead?: { readonly limit: number; readonly queue: number; readonly maxWait: number }
   readonly hedge?: { readonly delay: number; readonly max: number }
+  readonly circuitBreaker?: string
   readonly budget?: { readonly ratio: number; readonly reservePerSecond: number; readonly window: number }
 }
 
@@ -32,10 +33,24 @@ const POLICY: ContractPolicy = {
   totalTimeout: 4000,
 }
 
+/** The operation with a breaker, which only an operator opens. */
+export const GUARDED_OPERATION = 'contract-guarded'
+
+/** The breaker of {@link GUARDED_OPERATION}. No failures open it, and it does not close by itself. */
+export const GUARDED_BREAKER = {
+  failureThreshold: 1_000_000,
+  windowDuration: 60_000,
+  timeoutDuration: 3_600_000,
+  share: 'none',
+} as const
+
 /** All operations of the contract, and no others. */
 const OPERATION_PATTERN = /^contract[-.]/
 
-/** Each operation has a policy of the same name. None has a breaker, so that a naive model can tell what each call does. */
+/**
+ * Each operation has a policy of the same name. Only an operator opens their breakers, so that a naive model can tell what each call
+ * does.
+ */
 export const CONTRACT_POLICIES = {
   // Calls without options use the path of the runtime that is shortest.
   'contract-plain': POLICY,
@@ -60,6 +75,14 @@ export const CONTRACT_POLICIES = {
     maxAttempts: 2,
     hedge: { delay: 120, max: 2 },
     bulkhead: { limit: 3, queue: 1, maxWait: 700 },
+  },
+  // The window is longer than a group of calls, so that a budget that is spent stays spent.
+  [GUARDED_OPERATION]: {
+    ...POLICY,
+    maxAttempts: 1,
+    hedge: { delay: 90, max: 3 },
+    budget: { ratio: 0, reservePerSecond: 0.4, window: 20_000 },
+    circuitBreaker: GUARDED_OPERATION,
   },
 } as const satisfies Record<string, ContractPolicy>
 

@@ -1,5 +1,10 @@
 import type { Choices } from '../engine/seeded-random.js'
-import { CONTRACT_OPERATIONS, type ContractOperation, type ContractPolicy } from './contract-policies.js'
+import {
+  CONTRACT_OPERATIONS,
+  type ContractOperation,
+  type ContractPolicy,
+  GUARDED_OPERATION,
+} from './contract-policies.js'
 
 /**
  * How a call of the function ends: with a value, with one that `retryIf` does not want, with an error that is retried, with one that is
@@ -52,11 +57,18 @@ const JITTERS = ['none', 'full', 'equal', 'decorrelated', 'proportional', 'addit
 const GROUP_CALLS = 9
 const GROUP_MS = 1200
 
+/** Their first runs must last, for the slots of a bulkhead and for hedges. */
+const LONG_OPERATIONS: ReadonlySet<ContractOperation> = new Set([
+  'contract-bulkhead',
+  'contract-hedge',
+  GUARDED_OPERATION,
+])
+
 const planRun = (choices: Choices, operation: ContractOperation): PlannedRun => ({
   // Most calls of one operation begin at the same time, so the first ones of a bulkhead must last.
   ms: choices.chance(0.15)
     ? choices.between(900, 2500)
-    : choices.between(1, operation === 'contract-bulkhead' || operation === 'contract-hedge' ? 500 : 150),
+    : choices.between(1, LONG_OPERATIONS.has(operation) ? 500 : 150),
   end: choices.pick([
     'value',
     'value',
@@ -96,7 +108,7 @@ export function planContractGroup(choices: Choices): PlannedContractCall[] {
     // A fast call needs none of the options.
     const isBare = choices.chance(0.45)
     const isAborted = !isBare && choices.chance(0.15)
-    const canFallBack = operation !== 'contract-bulkhead' && operation !== 'contract-hedge'
+    const canFallBack = !LONG_OPERATIONS.has(operation)
     return {
       operation,
       afterMs: choices.between(0, GROUP_MS),
@@ -104,7 +116,10 @@ export function planContractGroup(choices: Choices): PlannedContractCall[] {
         const run = planRun(choices, operation)
         return isBare && run.end === 'unwanted' ? { ...run, end: 'error' as const } : run
       }),
-      retry: !isBare && choices.chance(0.5) ? planOverrides(choices) : undefined,
+      retry:
+        !isBare && operation !== GUARDED_OPERATION && choices.chance(0.5)
+          ? planOverrides(choices)
+          : undefined,
       timeout:
         !isBare && choices.chance(0.15)
           ? {
@@ -120,6 +135,12 @@ export function planContractGroup(choices: Choices): PlannedContractCall[] {
       fallback: !isBare && canFallBack && choices.chance(0.2) ? planStep(choices) : undefined,
     }
   })
+}
+
+/** The times, after the start of a group, at which an operator opens and closes the breaker of its calls. */
+export function planOutage(choices: Choices): { readonly openAt: number; readonly closeAt: number } {
+  const openAt = choices.between(0, GROUP_MS)
+  return { openAt, closeAt: openAt + choices.between(50, 900) }
 }
 
 const BARE = {

@@ -20,17 +20,20 @@ import {
   CONTRACT_POLICIES,
   type ContractOperation,
   type ContractPolicy,
+  GUARDED_OPERATION,
   isContractOperation,
   LIMITED_POLICY,
 } from './contract-policies.js'
 import { ExpectedCounters } from './expected-counters.js'
+import { BreakerTimes } from './hedge-reference.js'
 import {
   CLOSING_KINDS,
   type PlannedContractCall,
   planClosingGroup,
   planContractGroup,
+  planOutage,
 } from './planned-contract-calls.js'
-import { describeRemains } from './runtime-internals.js'
+import { budgetLeft, describeRemains } from './runtime-internals.js'
 import { compareSession } from './session-check.js'
 import { ShedModel } from './shed-model.js'
 
@@ -43,6 +46,8 @@ const MAX_IDLE_CLOSE_MS = 8000
 /** By how much times can differ: without a change of the clock's speed, and with one. */
 const TOLERANCE_MS = 0.1
 const DRIFT_TOLERANCE_MS = 60
+/** Tolerates the rounding of sums. */
+const BUDGET_TOLERANCE = 1e-6
 /** The speed of a clock changes by at most 0.2 %, and the period of rejected calls is one second. */
 const SHED_TOLERANCE_MS = 2
 
@@ -83,6 +88,7 @@ class ProcessCalls {
       this.limits.set(operation, {
         bulkhead: bulkhead && new BulkheadModel(name, bulkhead),
         budget: budget && new BudgetModel(budget),
+        breaker: operation === GUARDED_OPERATION ? new BreakerTimes() : undefined,
       })
       this.sheds.set(operation, new ShedModel(name))
     }
@@ -139,7 +145,9 @@ export class PolicyContract {
   startGroup(process: Process, choices: Choices): void {
     const own = this.processes.get(process)
     if (own === undefined || own.isClosing) return
-    for (const planned of planContractGroup(choices)) this.schedule(own, planned)
+    const group = planContractGroup(choices)
+    for (const planned of group) this.schedule(own, planned)
+    if (group.some(({ operation }) => operation === GUARDED_OPERATION)) this.scheduleOutage(own, choices)
     this.parts.scheduler.schedule(CALM_AFTER_MS, () => {
       if (!own.isClosing) this.check(own, () => this.checkCalm(own))
     })
@@ -198,8 +206,29 @@ export class PolicyContract {
   }
 
   private schedule(own: ProcessCalls, planned: PlannedContractCall): void {
+    const { breaker } = own.limits.get(planned.operation) ?? {}
     this.parts.scheduler.schedule(planned.afterMs, () => {
-      if (own.process.isAlive && !own.isClosing) this.start(own, planned)
+      // The breaker model rejects no calls: it is about the hedges of calls that run.
+      if (own.process.isAlive && !own.isClosing && breaker?.isOpen !== true) this.start(own, planned)
+    })
+  }
+
+  /** An operator opens a breaker while calls run, and closes it again. */
+  private scheduleOutage(own: ProcessCalls, choices: Choices): void {
+    const { process, runtime, limits } = own
+    const times = limits.get(GUARDED_OPERATION)?.breaker
+    const { breaker } = runtime.guard(GUARDED_OPERATION)
+    if (times === undefined || breaker === undefined) return
+    const { openAt, closeAt } = planOutage(choices)
+    this.parts.scheduler.schedule(openAt, () => {
+      if (!process.isAlive || own.isClosing) return
+      times.onOpened(process.clock.now())
+      breaker.trip()
+    })
+    this.parts.scheduler.schedule(closeAt, () => {
+      if (!process.isAlive) return
+      times.onClosed(process.clock.now())
+      breaker.reset()
     })
   }
 
@@ -387,7 +416,14 @@ export class PolicyContract {
     const now = process.clock.now()
     for (const shed of sheds.values()) shed.checkReported(now, SHED_TOLERANCE_MS)
     for (const operation of CONTRACT_OPERATIONS) {
-      if (limits.get(operation)?.bulkhead?.isEmpty === false) continue
+      const { bulkhead, budget } = limits.get(operation) ?? {}
+      const left = budgetLeft(runtime, operation)
+      if (left !== undefined && Math.abs(left - Number(budget?.left(now))) > BUDGET_TOLERANCE)
+        throw new Violation(
+          'policies',
+          `${process.name} has ${left} retries left for ${operation}, expected ${budget?.left(now)}`,
+        )
+      if (bulkhead?.isEmpty === false) continue
       const [remains] = describeRemains(runtime, operation)
       if (remains !== undefined)
         throw new Violation('policies', `${process.name} has ${remains} of ${operation}, and no call runs`)

@@ -14,6 +14,11 @@ export function readSeries(runtime: Holdfast, operation: ContractOperation): rea
   return [...into]
 }
 
+/** How many retries the budget of an operation has; undefined without a budget. */
+export function budgetLeft(runtime: Holdfast, operation: ContractOperation): number | undefined {
+  return containerOf(runtime).calls.operationFor(operation).guard.settings.budget?.left
+}
+
 interface QueueInternals {
   readonly head: unknown
   readonly timer: unknown
