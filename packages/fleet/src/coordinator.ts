@@ -250,6 +250,8 @@ export class FleetCoordinator {
     this.breakers.syncAll()
     void this.cooldowns.sync()
     void this.ejected.refresh()
+    // Events that waited when Redis was lost have no timer any more.
+    void this.eventStream.flush()
     // Changes that other nodes made meanwhile were not received.
     this.options.onLayerChanged?.(node)
   }
