@@ -13,6 +13,14 @@ interface Partition {
   to: number
 }
 
+/** A deletion of the running transaction. */
+interface PreparedDeletion {
+  /** The number of rows. */
+  readonly count: number
+  /** Makes the deletion, and returns a function that restores the rows. */
+  apply(): () => void
+}
+
 type Row = Record<string, unknown>
 
 /** A number in a condition such as `seq < $1`. Conditions on other columns only reduce the rows; the store applies its filter again. */
@@ -105,21 +113,40 @@ export class JournalRows {
     return [{ rows: String(rows.length), last: rows.length === 0 ? null : String(rows.at(-1)?.seq) }]
   }
 
-  dropPartition(name: string): number {
+  /** Drops a partition when the transaction is committed. */
+  prepareDrop(name: string): PreparedDeletion {
     const partition = this.partition(name)
-    this.partitions.delete(name)
-    return this.deleteRows((row) => isIn(row, partition))
+    const deletion = this.prepareDeletion((row) => isIn(row, partition))
+    return {
+      ...deletion,
+      apply: () => {
+        this.partitions.delete(name)
+        const revert = deletion.apply()
+        return () => {
+          this.partitions.set(name, partition)
+          revert()
+        }
+      },
+    }
   }
 
-  deleteBefore(name: string, column: 'seq' | 'time', limit: unknown): number {
+  /** Deletes the first rows of a partition when the transaction is committed. */
+  prepareDeleteBefore(name: string, column: 'seq' | 'time', limit: unknown): PreparedDeletion {
     const partition = this.partition(name)
-    return this.deleteRows((row) => isIn(row, partition) && row[column] < Number(limit))
+    return this.prepareDeletion((row) => isIn(row, partition) && row[column] < Number(limit))
   }
 
-  private deleteRows(isDeleted: (row: JournalRow) => boolean): number {
-    const { length } = this.rows
-    this.rows = this.rows.filter((row) => !isDeleted(row))
-    return length - this.rows.length
+  private prepareDeletion(isDeleted: (row: JournalRow) => boolean): PreparedDeletion {
+    return {
+      count: this.rows.filter(isDeleted).length,
+      apply: () => {
+        const deleted = this.rows.filter(isDeleted)
+        this.rows = this.rows.filter((row) => !isDeleted(row))
+        return () => {
+          this.rows = [...deleted, ...this.rows].toSorted((first, second) => first.seq - second.seq)
+        }
+      },
+    }
   }
 
   private rowsOf(partition: Partition): JournalRow[] {

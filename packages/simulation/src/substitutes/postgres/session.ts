@@ -38,8 +38,13 @@ const resultOf = (rows: Record<string, unknown>[], rowCount = rows.length): Stat
   rowCount,
 })
 
-/** A change of the running transaction. It returns a function that undoes it. */
-interface PendingInsert extends JournalReport {
+/** A change of the running transaction. */
+interface PendingChange {
+  /** The records that it inserts. */
+  readonly inserted?: JournalReport
+  /** The table from which it deletes, and the number of rows. */
+  readonly deleted?: readonly [table: string, count: number]
+  /** Makes the change, and returns a function that undoes it. */
   apply(): () => void
 }
 
@@ -52,7 +57,7 @@ export class PostgresSession {
   /** After an error, all statements fail until the end of the transaction. */
   private hasFailed = false
   private isAsynchronous = false
-  private inserts: PendingInsert[] = []
+  private changes: PendingChange[] = []
   /** The partitions that the running transaction creates. */
   private attachments: (() => void)[] = []
 
@@ -110,10 +115,11 @@ export class PostgresSession {
 
   private commit(now: number, isLate: boolean): StatementResult {
     if (this.hasFailed) return this.end()
-    const { inserts, attachments } = this
+    const { changes, attachments } = this
     for (const attach of attachments) attach()
-    const reverts = inserts.map(({ apply }) => apply())
-    if (inserts.length > 0) {
+    const reverts = changes.map(({ apply }) => apply())
+    const inserts = changes.flatMap(({ inserted }) => inserted ?? [])
+    if (changes.length > 0) {
       const undo = () => {
         for (const each of reverts.toReversed()) each()
         for (const report of inserts) this.observer.onLost?.(report)
@@ -122,12 +128,13 @@ export class PostgresSession {
     }
     this.end()
     for (const report of inserts) this.observer.onInserted?.(report, isLate)
+    for (const { deleted } of changes) if (deleted !== undefined) this.observer.onExpired?.(...deleted)
     return resultOf([])
   }
 
   /** Ends the transaction without its changes. */
   private end(): StatementResult {
-    this.inserts = []
+    this.changes = []
     this.attachments = []
     this.isInTransaction = false
     this.isAsynchronous = false
@@ -153,9 +160,17 @@ export class PostgresSession {
     if (name === 'lockParent') return resultOf([])
     if (name === 'insert') {
       const apply = journal.prepareInsert(parts[0] as never, values)
-      this.inserts.push({ table, bodies: values.at(-1) as string[], apply })
-      if (!this.isInTransaction) this.commit(now, isLate)
+      this.change({ inserted: { table, bodies: values.at(-1) as string[] }, apply }, now, isLate)
       return resultOf([], (values[0] as unknown[]).length)
+    }
+    if (name === 'dropPartition' || name === 'deleteBefore') {
+      const [partition, column] = parts as unknown as [string, 'seq' | 'time']
+      const { count, apply } =
+        name === 'dropPartition'
+          ? journal.prepareDrop(partition)
+          : journal.prepareDeleteBefore(partition, column, values[0])
+      this.change({ deleted: [table, count], apply }, now, isLate)
+      return resultOf([], count)
     }
     if (name === 'attachPartition') {
       // A transaction that does not end with COMMIT leaves no partition, in particular none without a range, which accepts no record.
@@ -167,9 +182,13 @@ export class PostgresSession {
     const method = journal[name as 'select'] as unknown as ((...args: unknown[]) => unknown) | undefined
     if (method === undefined) throw new PostgresError(['42601', `unknown statement ${name}`])
     const result = method.call(journal, ...parts, ...(name === 'select' ? [values] : values.slice(0, 1)))
-    if (typeof result !== 'number') return resultOf((result as Record<string, unknown>[] | undefined) ?? [])
-    this.observer.onExpired?.(table, result)
-    return resultOf([], result)
+    return resultOf((result as Record<string, unknown>[] | undefined) ?? [])
+  }
+
+  /** Adds a change, which is made with the COMMIT of the transaction, or at once without one. */
+  private change(change: PendingChange, now: number, isLate: boolean): void {
+    this.changes.push(change)
+    if (!this.isInTransaction) this.commit(now, isLate)
   }
 }
 
