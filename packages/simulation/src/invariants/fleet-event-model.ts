@@ -30,8 +30,8 @@ interface Publisher {
   readonly failedBatches: Set<string>
   /** The position of the latest event in the stream. */
   latest: number
-  /** Since when events wait although Redis is available. */
-  waitingSince: number | undefined
+  /** The oldest event that waits although Redis is available, and since when. */
+  waiting: { readonly id: string; readonly since: number } | undefined
 }
 
 /** The key of the identity of an event in its stored text. */
@@ -90,7 +90,7 @@ export class FleetEventModel {
       underWay: 0,
       failedBatches: new Set(),
       latest: 0,
-      waitingSince: undefined,
+      waiting: undefined,
     }
     const publish = ({ eventId }: RetryEvent) => {
       publisher.positions.set(eventId, publisher.positions.size + 1)
@@ -170,9 +170,12 @@ export class FleetEventModel {
           'events',
           `${name} has published ${positions.size} events for the fleet, and ${counted} were sent, wait or were dropped`,
         )
-      const isWaiting = stream.redis.isUp && pending.length > 0 && underWay === 0
-      publisher.waitingSince = isWaiting ? (publisher.waitingSince ?? this.now()) : undefined
-      const waitedMs = this.now() - (publisher.waitingSince ?? this.now())
+      const [oldest] = pending
+      const isWaiting = stream.redis.isUp && oldest !== undefined && underWay === 0
+      if (!isWaiting) publisher.waiting = undefined
+      else if (publisher.waiting?.id !== oldest.eventId)
+        publisher.waiting = { id: oldest.eventId, since: this.now() }
+      const waitedMs = this.now() - (publisher.waiting?.since ?? this.now())
       if (waitedMs > SENT_WITHIN_MS)
         throw new Violation('events', `${name} has not sent ${pending.length} events in ${waitedMs} ms`)
     }
