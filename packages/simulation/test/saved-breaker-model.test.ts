@@ -9,6 +9,7 @@ const row = (id: string, state: string, epoch: number): StoredBreaker =>
   ({ snapshot: { id, state, epoch } }) as StoredBreaker
 
 describe('saved breakers', () => {
+  let scheduler: Scheduler
   let model: SavedBreakerModel
   /** Reports a change of the breaker of an operation. */
   let change: (operation: string) => void
@@ -32,7 +33,8 @@ describe('saved breakers', () => {
   }
 
   beforeEach(() => {
-    model = new SavedBreakerModel(new Scheduler(() => 0), () => 'postgres', {
+    scheduler = new Scheduler(() => 0)
+    model = new SavedBreakerModel(scheduler, () => 'postgres', {
       persists: true,
       poolShare: 'state',
     })
@@ -45,6 +47,34 @@ describe('saved breakers', () => {
       'saved: n0.2 loaded nothing for service:report, and postgres had acknowledged open in epoch 1',
     )
     model.onLoad('n0.2')([row('service:report', 'open', 1)])
+  })
+
+  it('can be loaded as any state that was acknowledged during the load', () => {
+    start('n0.1', [])
+    model.onSave('n0.1', [row('service:report', 'open', 1)]).onAcknowledged()
+    const onLoaded = model.onLoad('n0.2')
+    model.onSave('n0.1', [row('service:report', 'closed', 3)]).onAcknowledged()
+    model.onSave('n0.1', [row('service:report', 'open', 4)]).onAcknowledged()
+    onLoaded([row('service:report', 'closed', 3)])
+    expect(() => onLoaded([row('service:report', 'closed', 9)])).toThrow('loaded closed in epoch 9')
+  })
+
+  it('must not wait for a save for longer than 10 s, also after a save that failed', () => {
+    start('n0.1', [])
+    const nodes = [{ process: { name: 'n0.1' } }] as never
+    change('report')
+    scheduler.now = 9000
+    model.checkPassed(nodes)
+    const save = model.onSave('n0.1', [row('service:report', 'open', 1)])
+    scheduler.now = 30_000
+    model.checkPassed(nodes)
+    save.onFailed()
+    scheduler.now = 39_000
+    model.checkPassed(nodes)
+    scheduler.now = 41_000
+    expect(() => model.checkPassed(nodes)).toThrow(
+      'n0.1 has not saved service:report, which changed 11000 ms ago',
+    )
   })
 
   it('can be loaded as a save that failed', () => {

@@ -57,6 +57,8 @@ export class SavedBreakerModel {
   restoredCount = 0
   private readonly stores = new Map<string, Map<string, StoredStates>>()
   private readonly saves = new Map<string, ProcessSaves>()
+  /** The states that each running load can find, by the process and the id. A load can take longer than several saves. */
+  private readonly loads = new Map<string, Map<string, string[]>>()
   private readonly scheduler: Scheduler
   private readonly storeOf: (process: string) => string
   private readonly scenario: Pick<Scenario, 'persists' | 'poolShare'>
@@ -76,7 +78,8 @@ export class SavedBreakerModel {
    * another state than was acknowledged, both at the beginning and at the end.
    */
   onLoad(process: string): (rows: readonly StoredBreaker[]) => void {
-    const before = new Map<string, readonly string[]>()
+    const before = new Map<string, string[]>()
+    this.loads.set(process, before)
     for (const [id, states] of this.stores.get(this.storeOf(process)) ?? [])
       before.set(id, states.hasAcknowledged ? possibleStates(states) : ['nothing', ...possibleStates(states)])
     return (rows) => this.onLoaded(process, rows, before)
@@ -87,6 +90,7 @@ export class SavedBreakerModel {
     rows: readonly StoredBreaker[],
     before: ReadonlyMap<string, readonly string[]>,
   ): void {
+    this.loads.delete(process)
     const loaded = new Map(rows.map((row) => [row.snapshot.id, row]))
     this.saves.set(process, { changed: new Map(), underWay: 0, loaded, isClosing: false, hasFailed: false })
     const store = this.storeOf(process)
@@ -154,11 +158,13 @@ export class SavedBreakerModel {
     const store = this.storeOf(process)
     const token = {}
     const startedAt = this.scheduler.now
-    for (const row of rows)
-      this.statesOf(store, row.snapshot.id).possible.set(token, {
-        state: describe(row),
-        executedBefore: Number.POSITIVE_INFINITY,
-      })
+    for (const row of rows) {
+      const { id } = row.snapshot
+      const state = describe(row)
+      this.statesOf(store, id).possible.set(token, { state, executedBefore: Number.POSITIVE_INFINITY })
+      for (const [loading, states] of this.loads)
+        if (this.storeOf(loading) === store) states.set(id, [...(states.get(id) ?? ['nothing']), state])
+    }
     // The save of a process that dies never ends.
     this.scheduler.schedule(LATE_MS, () => this.end(store, ids, token, LATE_MS))
     for (const id of ids) saves?.changed.delete(id)
@@ -229,6 +235,7 @@ export class SavedBreakerModel {
   }
 
   onKilled(process: string): void {
+    this.loads.delete(process)
     this.saves.delete(process)
   }
 
