@@ -31,6 +31,7 @@ export class FleetEventStream {
   dropped = 0
   private pending: RetryEvent[] = []
   private timer: unknown = undefined
+  private sending: Promise<void> | undefined
   private readonly runtime: RuntimeContext
   private readonly redis: RedisConnection
   private readonly node: string
@@ -89,9 +90,17 @@ export class FleetEventStream {
     }
   }
 
-  async flush(): Promise<void> {
+  /** Sends the events that wait, one batch after another, so that they are stored in their order. */
+  flush(): Promise<void> {
     this.runtime.clock.clearTimer(this.timer)
     this.timer = undefined
+    this.sending ??= this.sendPending().finally(() => {
+      this.sending = undefined
+    })
+    return this.sending
+  }
+
+  private async sendPending(): Promise<void> {
     const { redis, node } = this
     while (this.pending.length > 0 && redis.isUp) {
       const batch = this.pending.splice(0, BATCH_SIZE)
