@@ -2,6 +2,7 @@ import { DEAD_LETTER_STATUSES, type DeadLetter, type DeadLetterStatus } from '@h
 import { effectiveStatus, isLeased, type LeaseState } from './dead-letter-rules.js'
 import { zeroCounts } from './dead-letter-stats.js'
 import type { DeadLetterFilter, DeadLetterStats } from './dead-letter-store.js'
+import { EntriesByItem } from './entries-by-item.js'
 import { SortedList, type SortKey, type SortPosition } from './sorted-list.js'
 
 /** The fields of an entry by which it is found without being read. `order` is the order of insertion. */
@@ -66,13 +67,14 @@ const createStatusLists = <S extends IndexEntry>(): StatusLists<S> => ({
   failed: new SortedList<S>(),
 })
 
-/** Finds entries by id, by idempotency key, and in order of age by operation and status. It has no clock and no disk. */
+/** Finds entries by id, by idempotency key, and in order of age by item, operation and status. It has no clock and no disk. */
 export class DeadLetterIndex<S extends IndexEntry> {
   private readonly byId = new Map<string, S>()
   private readonly byKey = new Map<string, S>()
   private readonly allEntries = createStatusLists<S>()
   private readonly requestedEntries = new SortedList<S>()
   private readonly byOperation = new Map<string, StatusLists<S>>()
+  private readonly byItem = new EntriesByItem<S>()
 
   get(id: string): S | undefined {
     return this.byId.get(id)
@@ -101,6 +103,7 @@ export class DeadLetterIndex<S extends IndexEntry> {
     let lists = this.byOperation.get(indexed.operation)
     if (lists === undefined) this.byOperation.set(indexed.operation, (lists = createStatusLists()))
     lists[indexed.status].add(indexed)
+    this.byItem.add(indexed)
   }
 
   delete(id: string): void {
@@ -114,6 +117,7 @@ export class DeadLetterIndex<S extends IndexEntry> {
     lists[indexed.status].delete(indexed)
     if (DEAD_LETTER_STATUSES.every((status) => lists[status].size === 0))
       this.byOperation.delete(indexed.operation)
+    this.byItem.delete(indexed)
   }
 
   /** Yields matching entries in order of age, after a position if one is given. The index must not change meanwhile. */
@@ -137,13 +141,25 @@ export class DeadLetterIndex<S extends IndexEntry> {
   }
 
   private walkEntries(
-    { requested, ids }: DeadLetterQuery,
+    query: DeadLetterQuery,
     operations: ReadonlySet<string> | undefined,
     wanted: ReadonlySet<DeadLetterStatus>,
     isNewestFirst: boolean,
     start: SortPosition,
   ): Generator<S, undefined> {
-    if (ids !== undefined) return this.entriesById(ids, isNewestFirst)
+    if (query.ids !== undefined) return this.entriesById(query.ids, isNewestFirst)
+    const walks = this.findLists(query, operations, wanted)
+      .filter(({ size }) => size > 0)
+      .map((list) => (isNewestFirst ? list.before(...start) : list.from(...start)))
+    return walks.length === 1 ? (walks[0] as Generator<S, undefined>) : mergeWalks(walks, isNewestFirst)
+  }
+
+  /** Lists that together have every matching entry, and others: those of the item, or those of the operations and statuses. */
+  private findLists(
+    { requested, itemId }: DeadLetterQuery,
+    operations: ReadonlySet<string> | undefined,
+    wanted: ReadonlySet<DeadLetterStatus>,
+  ): readonly SortedList<S>[] {
     const statusLists =
       operations === undefined
         ? [this.allEntries]
@@ -155,10 +171,9 @@ export class DeadLetterIndex<S extends IndexEntry> {
     const lists = requested
       ? [this.requestedEntries]
       : statusLists.flatMap((lists) => statuses.map((status) => lists[status]))
-    const walks = lists
-      .filter(({ size }) => size > 0)
-      .map((list) => (isNewestFirst ? list.before(...start) : list.from(...start)))
-    return walks.length === 1 ? (walks[0] as Generator<S, undefined>) : mergeWalks(walks, isNewestFirst)
+    if (itemId === undefined) return lists
+    const ofItem = this.byItem.find(itemId)
+    return ofItem.size < lists.reduce((sum, { size }) => sum + size, 0) ? [ofItem] : lists
   }
 
   private *entriesById(ids: readonly string[], isNewestFirst: boolean): Generator<S, undefined> {

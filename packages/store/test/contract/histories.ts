@@ -8,6 +8,7 @@ import { at, letter } from './records.js'
 const id = fc.integer({ min: 0, max: 6 }).map((n) => `dlq_${n}`)
 const owner = fc.constantFrom('ann', 'bob')
 const operations = ['a', 'b']
+const itemOf = (n: number) => `item${n % 3}`
 const lasts = fc.integer({ min: 1, max: 40 })
 
 /** A step: an operation after a change of the clock, which is mostly forward. */
@@ -49,6 +50,14 @@ const step = fc.record({
     { weight: 1, arbitrary: fc.record({ op: fc.constant('complete' as const), id }) },
     { weight: 1, arbitrary: fc.record({ op: fc.constant('request' as const), id }) },
     {
+      weight: 2,
+      arbitrary: fc.record({
+        op: fc.constant('select' as const),
+        itemId: fc.nat(3).map(itemOf),
+        status: fc.option(fc.subarray(['pending', 'completed', 'failed'] as const), { nil: undefined }),
+      }),
+    },
+    {
       weight: 1,
       arbitrary: fc.record({
         op: fc.constant('purge' as const),
@@ -78,6 +87,7 @@ async function ask(dlq: DeadLetterStore, model: Model, does: Does, now: number):
         key: `key${n}`,
         payload: does.other ? 'other' : n,
         operation: operations[n % 2] as string,
+        itemId: itemOf(n),
       }
       const [added] = await dlq.add(
         [
@@ -85,6 +95,7 @@ async function ask(dlq: DeadLetterStore, model: Model, does: Does, now: number):
             idempotencyKey: entry.key,
             originalPayload: entry.payload,
             operationType: entry.operation,
+            itemId: entry.itemId,
             createdAt: at(now),
             lastAttempt: at(now),
           }),
@@ -117,6 +128,10 @@ async function ask(dlq: DeadLetterStore, model: Model, does: Does, now: number):
       return [(await dlq.complete(does.id, at(now))) !== undefined, model.complete(does.id, now)]
     case 'request':
       return [(await dlq.request(does.id, at(now))) !== undefined, model.request(does.id)]
+    case 'select': {
+      const { items } = await dlq.list({ itemId: does.itemId, status: does.status }, at(now))
+      return [items.map(({ dlqId }) => dlqId), model.select(does.itemId, does.status, now)]
+    }
     case 'purge':
       return [await dlq.purge({ status: does.status }, at(now)), model.purge(does.status, now)]
     case 'deleteProcessedIds': {

@@ -4,6 +4,7 @@ import type { DeadLetterStore, Settlement } from '../../src/dead-letter-store.js
 interface Row {
   id: string
   operation: string
+  itemId: string
   created: number
   order: number
   payload: unknown
@@ -34,7 +35,7 @@ export class Model {
   private dayOf = (time: number) => Math.floor((time + 43_200) / 86_400)
   private find = (id: string) => this.rows.find((row) => row.id === id)
 
-  add(entry: { id: string; operation: string; created: number; key: string; payload: unknown }, max: number) {
+  add(entry: Pick<Row, 'id' | 'operation' | 'itemId' | 'created' | 'key' | 'payload'>, max: number) {
     const same = this.rows.find((row) => row.key === entry.key)
     if (same !== undefined) return same.payload === entry.payload ? 'known' : 'conflict'
     if (this.rows.filter((row) => row.status !== 'completed').length >= max) return 'full'
@@ -118,6 +119,12 @@ export class Model {
     const row = this.find(id)
     if (row !== undefined && row.status !== 'completed') row.requested = true
     return row !== undefined
+  }
+
+  select(itemId: string, statuses: readonly DeadLetter['status'][] | undefined, now: number) {
+    return this.sorted()
+      .filter((row) => row.itemId === itemId && (statuses?.includes(this.seen(row, now)) ?? true))
+      .map(({ id }) => id)
   }
 
   purge(status: DeadLetter['status'] | undefined, now: number) {
