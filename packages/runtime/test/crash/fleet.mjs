@@ -8,7 +8,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { helpers } from './helpers.mjs'
 import { seeded } from './random.mjs'
-import { saveSummary } from './summary.mjs'
+import { endRun } from './summary.mjs'
 
 const [processes = '20', rounds = '100', given = String(randomInt(2 ** 31))] = process.argv.slice(2)
 const random = seeded(Number(given))
@@ -82,6 +82,7 @@ const problems = []
 const counts = {}
 let slowest = 0
 let calls = 0
+let finishedRounds = 0
 for (let round = 1; round <= Number(rounds); round++) {
   await reports(random() < 0.7 ? 'down' : 'up')
   const names = Object.keys(faults)
@@ -121,6 +122,7 @@ for (let round = 1; round <= Number(rounds); round++) {
   slowest = Math.max(slowest, ...all.map((report) => report.slowest))
   calls = all.reduce((sum, report) => sum + report.calls, 0)
   if (process.stdout.isTTY) process.stdout.write(`\rround ${round} of ${rounds}\r`)
+  finishedRounds = round
   if (problems.length > 3) break
 }
 console.log(
@@ -128,7 +130,7 @@ console.log(
     `${new Set(tokens.map((token) => token.split(':')[0])).size} epochs, at most ${maxProbesPerEpoch(tokens)} in one; ` +
     `the slowest call took ${Math.round(slowest)} ms beyond its own wait`,
 )
-saveSummary('fleet', [processes, rounds, given], {
+const summary = {
   faults: counts,
   processes: size,
   calls,
@@ -136,6 +138,12 @@ saveSummary('fleet', [processes, rounds, given], {
   epochs: new Set(tokens.map((token) => token.split(':')[0])).size,
   mostProbesInAnEpoch: maxProbesPerEpoch(tokens),
   problems,
-})
+}
 for (const line of problems) console.log(`PROBLEM ${line}`)
-process.exit(problems.length === 0 ? 0 : 1)
+process.exit(
+  endRun('fleet', [processes, rounds, given], summary, {
+    done: finishedRounds,
+    wanted: Number(rounds),
+    unit: 'rounds',
+  }),
+)

@@ -6,7 +6,8 @@
 //
 //     node packages/runtime/test/crash/kills.mjs [kills] [minutes] [seed]
 //
-// It ends after so many kills or minutes, prints its progress, and writes a summary to .cache/crash-kills.json.
+// It ends after so many kills, prints its progress, and writes a summary to .cache/crash-kills.json. A run that ends before, because
+// of a signal or after so many minutes, is not complete: it writes no summary, and its exit code is not 0.
 // `npm run report:crash` writes the summary to docs/trust.md.
 import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
@@ -20,7 +21,7 @@ import { sourceAliases } from '../../../../scripts/packages.mjs'
 import { PostgresServer } from '../../../../scripts/servers/postgres.mjs'
 import { buildPrograms, LAUNCHER, POSTGRES_OPTIONS } from './programs.mjs'
 import { seeded } from './random.mjs'
-import { saveSummary } from './summary.mjs'
+import { endRun } from './summary.mjs'
 
 const [wanted = '10000', minutes = '240', given = String(randomInt(2 ** 31))] = process.argv.slice(2)
 const TARGET = Number(wanted)
@@ -124,12 +125,11 @@ const counts = {
 /** How many processes were killed in each phase. @type {Record<Phase, number>} */
 const killsByPhase = { starting: 0, opening: 0, working: 0, deleting: 0, closing: 0 }
 let kills = 0
-let isStopped = false
 /** @type {string[]} */
 const problems = []
 const startedAt = systemClock.now()
 const endsAt = startedAt + Number(minutes) * 60_000
-const isOver = () => isStopped || kills >= TARGET || systemClock.now() >= endsAt || problems.length > 0
+const isOver = () => kills >= TARGET || systemClock.now() >= endsAt || problems.length > 0
 
 /** A process that works on the store of a location until it is killed. */
 class StoreProcess {
@@ -427,11 +427,14 @@ function printProgress() {
 
 console.log(`${TARGET} kills or ${minutes} minutes, seed ${given}`)
 let progressTimer = systemClock.setTimer(printProgress, PROGRESS_MS)
-// The first signal ends the run with a summary.
-for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM']))
+// The processes and the database may have received the signal too, so that their stores are not checked.
+for (const [signal, exitCode] of /** @type {const} */ ([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+]))
   process.once(signal, () => {
-    console.log(`stopped by ${signal}`)
-    isStopped = true
+    console.error(`stopped by ${signal} after ${kills} of ${TARGET} kills; no summary was saved`)
+    process.exit(exitCode)
   })
 await Promise.all(Array.from({ length: LOCATIONS }, killOnLocations))
 systemClock.clearTimer(progressTimer)
@@ -446,7 +449,11 @@ const summary = {
   stores: counts,
   problems,
 }
-saveSummary('kills', [wanted, minutes, given], summary)
 console.log(JSON.stringify(summary, null, 2))
+const exitCode = endRun('kills', [wanted, minutes, given], summary, {
+  done: kills,
+  wanted: TARGET,
+  unit: 'kills',
+})
 console.log(problems.length === 0 ? 'nothing lost, nothing twice' : `${problems.length} problems`)
-process.exit(problems.length === 0 ? 0 : 1)
+process.exit(exitCode)

@@ -12,7 +12,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 import { sourceAliases } from '../../../../scripts/packages.mjs'
 import { seeded } from './random.mjs'
-import { saveSummary } from './summary.mjs'
+import { endRun } from './summary.mjs'
 
 const [entries = '10000', wanted = '14', given = String(randomInt(2 ** 31))] = process.argv.slice(2)
 const total = Number(entries)
@@ -188,17 +188,20 @@ const seconds = Math.round((systemClock.now() - began) / 1000)
 console.log(
   `${JSON.stringify(done)}, ${added.size} entries acknowledged, ${stored} stored, ${completed.size} completions reported, ${seconds} s`,
 )
-if (!isShort)
-  saveSummary('postgres', [entries, wanted, given], {
-    faults: done,
-    workers: WORKERS,
-    acknowledged: added.size,
-    completed: completed.size,
-    seconds,
-    problems,
-  })
 for (const problem of problems.slice(0, 20)) console.error(problem)
 console.log(
   problems.length === 0 ? 'nothing lost, nothing twice, nothing stuck' : `${problems.length} problems`,
 )
-process.exit(problems.length === 0 ? 0 : 1)
+const summary = {
+  faults: done,
+  workers: WORKERS,
+  acknowledged: added.size,
+  completed: completed.size,
+  seconds,
+  problems,
+}
+const faultCount = Object.values(done).reduce((sum, count) => sum + count, 0)
+const progress = { done: faultCount, wanted: Number(wanted), unit: 'faults' }
+process.exit(
+  isShort ? Math.min(problems.length, 1) : endRun('postgres', [entries, wanted, given], summary, progress),
+)
