@@ -2,13 +2,16 @@
 //
 //   npm run test:fuzz -- --targets proxy-requests,config --cases 100000 --seed 7
 //
+// `--cases` is for each target. `npm run report:fuzz` writes the last run of each target to docs/trust.md.
 // A case that fails is shortened and saved in test/fuzz/corpus, where `npm test` runs it from then on.
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { build } from 'esbuild'
-import { packages, root, sourceAliases, sourceLoaders } from './packages.mjs'
+import { findFuzzTargets } from './fuzz-targets.mjs'
+import { root, sourceAliases, sourceLoaders } from './packages.mjs'
+import { saveFuzzResult } from './report/fuzz-results.mjs'
 
 const CORPUS = join(root, 'test/fuzz/corpus')
 const OUTPUT = join(root, '.cache/fuzz')
@@ -19,21 +22,6 @@ const HANG_TIMEOUT_MS = 90_000
 /** The longest case that is known after a hang. */
 const MAX_CASE_BYTES = 1_000_000
 
-/** The files of the targets by their names. */
-function findTargets() {
-  const files = packages().flatMap(({ dir }) => {
-    const folder = join(dir, 'test/fuzz')
-    try {
-      return readdirSync(folder)
-        .filter((file) => file.endsWith('.target.ts'))
-        .map((file) => join(folder, file))
-    } catch {
-      return []
-    }
-  })
-  return new Map(files.map((file) => [basename(file, '.target.ts'), file]))
-}
-
 const { values } = parseArgs({
   options: {
     targets: { type: 'string' },
@@ -42,7 +30,7 @@ const { values } = parseArgs({
     list: { type: 'boolean', default: false },
   },
 })
-const targets = findTargets()
+const targets = findFuzzTargets()
 const names = values.targets?.split(',') ?? [...targets.keys()]
 const cases = Number(values.cases)
 const seed = Number(values.seed)
@@ -138,11 +126,14 @@ async function run(name) {
   })
 }
 
-console.log(`seed ${seed}, ${cases.toLocaleString('en')} cases for each target`)
+console.log(
+  `seed ${seed}, ${names.length} targets with ${cases.toLocaleString('en')} cases each: ${(names.length * cases).toLocaleString('en')} cases`,
+)
 let total = 0
 for (const name of names) {
   const { cases: done = 0, skipped, failure, seconds } = await run(name)
   total += done
+  if (skipped === undefined) saveFuzzResult(name, { wanted: cases, cases: done, seed, seconds, failure })
   if (failure !== undefined) {
     console.error(`${name.padEnd(20)} FAILED\n${failure}`)
     process.exitCode = 1
