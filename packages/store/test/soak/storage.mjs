@@ -6,6 +6,8 @@
 // times and become dead letters with a payload of 1 kB, which are replayed and so completed. Calls that succeed at the first
 // attempt change only counters. The records are written by the store, and the retention of the runtime runs on a virtual
 // clock: once per hour instead of once per minute, so the largest size is a little larger than it would be.
+// New records reuse the pages of deleted ones, so the limit does not show that the file shrinks: that is tested by
+// packages/runtime/test/store/sqlite-size.test.ts.
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
