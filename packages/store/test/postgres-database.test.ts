@@ -8,7 +8,7 @@ import { openPostgres, type PostgresOptions } from '../src/postgres/index.js'
 import { MIGRATIONS } from '../src/postgres/statements/schema.js'
 import { at, errorRecord, event, letter, session } from './contract/records.js'
 import { tempFolder } from './place.js'
-import { PostgresServer } from './postgres-server.js'
+import { LONG_TIMEOUTS, PostgresServer } from './postgres-server.js'
 
 const NO_LIMIT = { maxEntries: 1_000_000 }
 const DAY = 86_400
@@ -124,7 +124,12 @@ describe('a store in PostgreSQL', () => {
   })
 
   async function opened(over: Partial<PostgresOptions> = {}) {
-    const store = openPostgres(server.url, { schema, spillDir: join(await tempFolder(), 'spill'), ...over })
+    const store = openPostgres(server.url, {
+      schema,
+      spillDir: join(await tempFolder(), 'spill'),
+      ...LONG_TIMEOUTS,
+      ...over,
+    })
     onTestFinished(() => store.close())
     await store.open()
     return store

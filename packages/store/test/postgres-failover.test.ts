@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { openPostgres, type PostgresStore } from '../src/postgres/index.js'
 import { at, letter } from './contract/records.js'
 import { tempFolder } from './place.js'
-import { PostgresServer } from './postgres-server.js'
+import { LONG_TIMEOUTS, PostgresServer } from './postgres-server.js'
 import { smallDisk, unmount } from './small-disk.js'
 
 const NO_LIMIT = { maxEntries: 1_000_000 }
@@ -65,6 +65,7 @@ async function openStore(url: string, schema: string): Promise<{ store: Postgres
   const store = openPostgres(url, {
     schema,
     spillDir: join(dir, 'spill'),
+    ...LONG_TIMEOUTS,
     addTimeout: 30_000,
     warn: (line) => warnings.push(line),
   })

@@ -6,7 +6,7 @@ import { loadPostgresDriver } from '../src/postgres/driver.js'
 import { openPostgres, type PostgresOptions, type PostgresStore } from '../src/postgres/index.js'
 import { at, event, letter } from './contract/records.js'
 import { tempFolder } from './place.js'
-import { PostgresServer } from './postgres-server.js'
+import { LONG_TIMEOUTS, PostgresServer } from './postgres-server.js'
 
 const NO_LIMIT = { maxEntries: 1_000_000 }
 /** The timeout for a stopped server. */
@@ -31,6 +31,7 @@ describe('a PostgreSQL store with a failing server', () => {
       schema,
       spillDir: join(dir, 'spill'),
       warn: (line) => said.push(line),
+      ...LONG_TIMEOUTS,
       addTimeout: 30_000,
       ...over,
     })
@@ -180,7 +181,7 @@ describe('a PostgreSQL store with a failing server', () => {
   })
 
   it('does not delay calls and close for long when the server is stopped', async () => {
-    const store = await opened({ statementTimeout: 100_000, connectTimeout: 1000, ...SHORT })
+    const store = await opened({ connectTimeout: 5000, ...SHORT })
     await store.deadLetters.add([letter(1)], NO_LIMIT)
     const off = store.deadLetters.onRequest(() => {})
     await server.signal('SIGSTOP')
@@ -203,25 +204,43 @@ describe('a PostgreSQL store with a failing server', () => {
     expect((await next.deadLetters.stats(at(9))).total).toBe(4)
   })
 
+  it('limits the time of each statement in the server', async () => {
+    const store = await opened({ statementTimeout: 97_000 })
+    await server.admin(`CREATE FUNCTION ${schema}.report() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN NEW.value := to_json(current_setting('statement_timeout')); RETURN NEW; END $$;
+      CREATE TRIGGER report BEFORE INSERT ON ${schema}.named_values FOR EACH ROW EXECUTE FUNCTION ${schema}.report()`)
+    await store.values.set('k', 1)
+    expect(await store.values.get('k')).toBe('97s')
+  })
+
   it('reports a statement that was canceled because it took too long', async () => {
-    // Long enough for the statements of `open` on a busy machine.
-    const store = await opened({ statementTimeout: 3000 })
+    const store = await opened()
     const { Client } = await loadPostgresDriver()
     const other = new Client({
       connectionString: server.url,
       application_name: 'test',
-      connectionTimeoutMillis: 30_000,
-      query_timeout: 30_000,
+      connectionTimeoutMillis: 100_000,
+      query_timeout: 100_000,
       keepAlive: true,
       pipeline: false,
     })
     await other.connect()
     onTestFinished(() => other.end())
     await other.query(`BEGIN; LOCK TABLE ${schema}.named_values`)
-    await expect(store.values.set('k', 1)).rejects.toMatchObject({
+    const waiting = store.values.set('k', 1)
+    const reported = expect(waiting).rejects.toMatchObject({
       code: 'STORE_UNAVAILABLE',
       message: expect.stringContaining('a statement took too long and was canceled') as string,
     })
+    // An administrator cancels it, with the code of a timeout: a timeout would depend on the speed of the machine.
+    await expect
+      .poll(() =>
+        server.admin(
+          `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'holdfast' AND wait_event_type = 'Lock'`,
+        ),
+      )
+      .toHaveLength(1)
+    await reported
     await other.query('ROLLBACK')
     await store.values.set('k', 2)
     expect(await store.values.get('k')).toBe(2)

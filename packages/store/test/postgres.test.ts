@@ -4,7 +4,7 @@ import { afterAll, describe } from 'vitest'
 import { openPostgres } from '../src/postgres/index.js'
 import { describeStore } from './contract.js'
 import { makeFolder } from './place.js'
-import { PostgresServer } from './postgres-server.js'
+import { LONG_TIMEOUTS, PostgresServer } from './postgres-server.js'
 
 const server = await PostgresServer.start()
 let schemas = 0
@@ -20,7 +20,7 @@ describe('with PostgreSQL', () => {
       const schema = `contract_${schemas++}`
       return {
         async open() {
-          const store = openPostgres(url, { schema, spillDir: join(dir, 'spill') })
+          const store = openPostgres(url, { schema, spillDir: join(dir, 'spill'), ...LONG_TIMEOUTS })
           await store.open()
           return store
         },

@@ -39,7 +39,7 @@ await build({
   stdin: {
     contents: `export { openPostgres } from './packages/store/src/postgres/index.js'
       export { systemClock } from 'holdfast/internal'
-      export { PostgresServer } from './packages/store/test/postgres-server.js'`,
+      export { LONG_TIMEOUTS, PostgresServer } from './packages/store/test/postgres-server.js'`,
     resolveDir: root,
   },
   outfile: join(made, 'postgres.mjs'),
@@ -51,7 +51,7 @@ await build({
   logLevel: 'error',
 })
 const bundle = pathToFileURL(join(made, 'postgres.mjs')).href
-const { openPostgres, systemClock, PostgresServer } = await import(bundle)
+const { openPostgres, systemClock, LONG_TIMEOUTS, PostgresServer } = await import(bundle)
 const server = await PostgresServer.start()
 
 /** What workers reported: the ids of added entries, and how often each was completed. */
@@ -144,7 +144,7 @@ for (let n = 0; n < Number(wanted); n++) {
   done[name] = (done[name] ?? 0) + 1
 }
 await until(() => left.every((count) => count <= 0))
-const store = openPostgres(server.url, { spillDir: join(folder, 'own') })
+const store = openPostgres(server.url, { spillDir: join(folder, 'own'), ...LONG_TIMEOUTS })
 await store.open()
 const far = new Date(systemClock.wall() + 3_600_000)
 /** Whether all is completed, and all that was acknowledged is there: it may still lie in the spill of a worker. */

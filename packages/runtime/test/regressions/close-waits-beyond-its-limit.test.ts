@@ -4,7 +4,7 @@ import { openPostgres } from '../../../store/src/postgres/index.js'
 import type { Store } from '../../../store/src/store.js'
 import { event } from '../../../store/test/contract/records.js'
 import { tempFolder } from '../../../store/test/place.js'
-import { PostgresServer } from '../../../store/test/postgres-server.js'
+import { LONG_TIMEOUTS, PostgresServer } from '../../../store/test/postgres-server.js'
 import { Holdfast } from '../../src/index.js'
 
 // The limit of 3 seconds began with the end of the store itself. What was written before that, and the configuration that was
@@ -53,7 +53,7 @@ describe.skipIf(server === undefined)('a PostgreSQL store with startClosing', ()
     const store = openPostgres(server.url, {
       schema: 'closing',
       spillDir: join(await tempFolder(), 'spill'),
-      statementTimeout: 100_000,
+      ...LONG_TIMEOUTS,
       closeTimeout: 200,
       warn: () => {},
     })

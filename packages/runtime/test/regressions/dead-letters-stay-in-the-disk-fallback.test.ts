@@ -4,7 +4,7 @@ import type { DeadLetter } from '../../../records/src/dead-letter.js'
 import { openPostgres, type PostgresStore } from '../../../store/src/postgres/index.js'
 import { at, letter } from '../../../store/test/contract/records.js'
 import { tempFolder } from '../../../store/test/place.js'
-import { PostgresServer } from '../../../store/test/postgres-server.js'
+import { LONG_TIMEOUTS, PostgresServer } from '../../../store/test/postgres-server.js'
 
 // The spill took every rejected write for a fault of the entry where the database still answered reads. It then left the
 // entry out for the life of the process, though the database had recovered.
@@ -32,6 +32,7 @@ describe.skipIf(server === undefined)(
         schema,
         spillDir: join(dir, 'spill'),
         warn: (line) => said.push(line),
+        ...LONG_TIMEOUTS,
         addTimeout: 30_000,
       })
       onTestFinished(() => store.close())

@@ -4,7 +4,7 @@ import { loadPostgresDriver } from '../../src/postgres/driver.js'
 import { openPostgres } from '../../src/postgres/index.js'
 import { at, errorRecord, letter, session, storedBreaker } from '../contract/records.js'
 import { tempFolder } from '../place.js'
-import { PostgresServer } from '../postgres-server.js'
+import { LONG_TIMEOUTS, PostgresServer } from '../postgres-server.js'
 
 const NO_LIMIT = { maxEntries: Number.POSITIVE_INFINITY }
 const SECRET = 'hunter2'
@@ -21,6 +21,7 @@ async function emptyStore() {
   const store = openPostgres(server.url, {
     schema,
     spillDir: join(await tempFolder(), 'spill'),
+    ...LONG_TIMEOUTS,
     warn: (line) => void lines.push(line),
   })
   await store.open()

@@ -6,7 +6,7 @@ import { PostgresDatabase } from '../../src/postgres/database.js'
 import { openPostgres } from '../../src/postgres/index.js'
 import { letter } from '../contract/records.js'
 import { makeFolder } from '../place.js'
-import { PostgresServer } from '../postgres-server.js'
+import { LONG_TIMEOUTS, PostgresServer } from '../postgres-server.js'
 
 const day = (n: number) => new Date(Date.UTC(2020, 0, n))
 
@@ -15,11 +15,10 @@ afterAll(() => server.remove())
 
 it('deletes an alias with the processed id of its entry, and not before', async () => {
   const spillDir = await makeFolder()
-  const store = openPostgres(server.url, { schema: 'aliases', spillDir })
+  const store = openPostgres(server.url, { schema: 'aliases', spillDir, ...LONG_TIMEOUTS })
   const database = new PostgresDatabase(parseAddress(server.url, 'aliases'), {
     connections: 1,
-    statementTimeout: 5000,
-    connectTimeout: 2000,
+    ...LONG_TIMEOUTS,
     clock: undefined,
     random: undefined,
     warn: () => {},

@@ -6,7 +6,7 @@ import { DiskFallback } from '../../src/postgres/disk-fallback.js'
 import { openPostgres } from '../../src/postgres/index.js'
 import { letter } from '../contract/records.js'
 import { makeFolder } from '../place.js'
-import { PostgresServer } from '../postgres-server.js'
+import { LONG_TIMEOUTS, PostgresServer } from '../postgres-server.js'
 
 const NO_LIMIT = { maxEntries: 1000 }
 const day = (n: number) => new Date(Date.UTC(2020, 0, n))
@@ -19,7 +19,12 @@ it('does not move an old entry that was completed before its processed id was de
   const spillDir = await makeFolder()
   const schema = 'old_entries'
   const warnings: string[] = []
-  const store = openPostgres(server.url, { schema, spillDir, warn: (line) => warnings.push(line) })
+  const store = openPostgres(server.url, {
+    schema,
+    spillDir,
+    warn: (line) => warnings.push(line),
+    ...LONG_TIMEOUTS,
+  })
   await store.open()
   const { deadLetters } = store
   await deadLetters.add([entryOf(1), entryOf(5)], NO_LIMIT)

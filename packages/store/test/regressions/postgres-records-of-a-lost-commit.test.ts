@@ -6,7 +6,7 @@ import { eventJournal } from '../../src/postgres/journal-tables.js'
 import { migrate } from '../../src/postgres/migrations.js'
 import type { SqlTransaction } from '../../src/postgres/sql.js'
 import { event } from '../contract/records.js'
-import { PostgresServer } from '../postgres-server.js'
+import { LONG_TIMEOUTS, PostgresServer } from '../postgres-server.js'
 
 // An append failed for the process although the server had committed it. The process sent its records again, together with new ones,
 // and the connection ended before the second COMMIT. The store found the first record and acknowledged all: the new ones were lost.
@@ -17,8 +17,7 @@ afterAll(() => server?.remove())
 it('does not take a transaction for committed if only its first records are stored', async () => {
   const database = new PostgresDatabase(parseAddress(server.url, 'lost_commit'), {
     connections: 2,
-    statementTimeout: 5000,
-    connectTimeout: 5000,
+    ...LONG_TIMEOUTS,
   })
   await database.open()
   onTestFinished(() => database.close())

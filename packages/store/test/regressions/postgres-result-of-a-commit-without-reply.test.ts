@@ -5,7 +5,7 @@ import { PostgresDeadLetters } from '../../src/postgres/dead-letters.js'
 import { migrate } from '../../src/postgres/migrations.js'
 import type { SqlTransaction } from '../../src/postgres/sql.js'
 import { at, letter } from '../contract/records.js'
-import { PostgresServer } from '../postgres-server.js'
+import { LONG_TIMEOUTS, PostgresServer } from '../postgres-server.js'
 
 // The result of a replay was stored, but the reply was lost. If another process had leased the first entry of the transaction since, or
 // the transaction was committed after the check, the retry took the result for that of another process, and no event reported it.
@@ -19,8 +19,7 @@ type Work = (sql: SqlTransaction) => Promise<unknown>
 async function leased(schema: string) {
   const database = new PostgresDatabase(parseAddress(server.url, schema), {
     connections: 4,
-    statementTimeout: 5000,
-    connectTimeout: 5000,
+    ...LONG_TIMEOUTS,
   })
   await database.open()
   onTestFinished(() => database.close())

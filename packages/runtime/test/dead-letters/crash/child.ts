@@ -1,11 +1,14 @@
 // A process that is killed: it hands in entries, or replays those that wait. Each thing it was promised is a line on stdout.
 import { writeSync } from 'node:fs'
+import { join } from 'node:path'
 import { guard } from 'holdfast'
 import { systemClock, systemRandom } from 'holdfast/internal'
 import { DEAD_LETTER_DEFAULTS } from '../../../../config/src/resolve/dead-letter-options.js'
 import type { RuntimeContext } from '../../../../config/src/runtime-context.js'
 import type { RetryEvent } from '../../../../records/src/session.js'
 import { openStore } from '../../../../store/src/open/open-store.js'
+import { openPostgres } from '../../../../store/src/postgres/index.js'
+import { LONG_TIMEOUTS } from '../../../../store/test/long-timeouts.js'
 import { DeadLetters } from '../../../src/dead-letters/dead-letters.js'
 
 export interface ChildTask {
@@ -37,7 +40,10 @@ function say(line: string): void {
     }
 }
 
-const store = await openStore(task.store, { dir: task.dir })
+const store = task.store.startsWith('postgres')
+  ? openPostgres(task.store, { spillDir: join(task.dir, 'spill'), ...LONG_TIMEOUTS })
+  : await openStore(task.store, { dir: task.dir })
+await store.open()
 const clock = { ...systemClock, wall: () => systemClock.wall() + task.ahead }
 const quiet = () => {}
 const kit: RuntimeContext = {
