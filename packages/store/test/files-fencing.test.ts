@@ -41,17 +41,17 @@ const moveToAnotherContainer = (fields: string[]) => {
   fields[3] = 'another'
 }
 
-const realNow = systemClock.now.bind(systemClock)
-let ahead = 0
+/** The time for the locks of this process. It does not pass by itself, because a busy machine can stop a test for seconds. */
+let now = 0
 beforeEach(() => {
-  ahead = 0
-  vi.spyOn(systemClock, 'now').mockImplementation(() => realNow() + ahead)
+  now = systemClock.now()
+  vi.spyOn(systemClock, 'now').mockImplementation(() => now)
 })
 afterEach(() => void vi.restoreAllMocks())
 
 /** Lets time pass for the locks of this process. */
 function advanceClock(ms: number): void {
-  ahead += ms
+  now += ms
 }
 
 /** Takes over a lock whose holder looks like a process of another container without a heartbeat. */
