@@ -29,6 +29,7 @@ store: sqlite:h.db
   child.stdout.on('data', (data: Buffer) => {
     out += data
   })
-  const [code] = (await once(child, 'exit')) as [number | null]
+  // At `exit` its output may not have been read.
+  const [code] = (await once(child, 'close')) as [number | null]
   expect([code, out]).toEqual([0, 'closed\n'])
 })
