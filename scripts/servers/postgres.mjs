@@ -40,7 +40,7 @@ const SETTINGS = {
 const PASSWORD = 'secret'
 
 /** How long initdb may take. A busy machine is slow, so this is for what hangs. */
-const INIT_TIMEOUT_MS = 45_000
+const INIT_TIMEOUT_MS = 150_000
 
 /** @typedef {{ uid: number, gid: number }} User */
 
@@ -151,14 +151,13 @@ export class PostgresServer {
   }
 
   /**
-   * Starts one, and rejects with the reason within seconds where that fails.
+   * Starts one, and rejects with the reason where that fails.
    *
    * @param {Record<string, string>} [settings] besides the usual ones
    */
   static async start(settings = {}) {
     const user = await findServerUser()
     const binaries = join(await makeReachable(findInstallation(), user), 'bin')
-    const port = await findFreePort()
     const folder = await mkdtemp(join(await findTemporaryFolder(user), 'holdfast-postgres-data-'))
     const shared = {
       cwd: folder,
@@ -168,24 +167,6 @@ export class PostgresServer {
       ...user,
     }
     const data = join(folder, 'data')
-    const server = new PostgresServer(port, folder, {
-      ...shared,
-      name: 'PostgreSQL',
-      command: join(binaries, 'postgres'),
-      args: [
-        '-D',
-        data,
-        '-p',
-        String(port),
-        '-h',
-        '127.0.0.1',
-        ...Object.entries({ ...SETTINGS, ...settings }).flatMap(([name, value]) => [
-          '-c',
-          `${name}=${value}`,
-        ]),
-      ],
-      isReady: (output) => output.includes('database system is ready to accept connections'),
-    })
     try {
       const password = join(folder, `password-${randomUUID()}`)
       await writeFile(password, `${PASSWORD}\n`, { mode: 0o600 })
@@ -203,10 +184,30 @@ export class PostgresServer {
           '--no-sync',
         ],
       })
+      // After initdb, which takes long on a busy machine: another process could take the port meanwhile.
+      const port = await findFreePort()
+      const server = new PostgresServer(port, folder, {
+        ...shared,
+        name: 'PostgreSQL',
+        command: join(binaries, 'postgres'),
+        args: [
+          '-D',
+          data,
+          '-p',
+          String(port),
+          '-h',
+          '127.0.0.1',
+          ...Object.entries({ ...SETTINGS, ...settings }).flatMap(([name, value]) => [
+            '-c',
+            `${name}=${value}`,
+          ]),
+        ],
+        isReady: (output) => output.includes('database system is ready to accept connections'),
+      })
       await server.begin()
       return server
     } catch (error) {
-      await server.remove()
+      await rm(folder, { recursive: true, force: true })
       throw error
     }
   }
@@ -270,8 +271,8 @@ export class PostgresServer {
       user: 'postgres',
       password: PASSWORD,
       database,
-      connectionTimeoutMillis: 30_000,
-      query_timeout: 60_000,
+      connectionTimeoutMillis: 150_000,
+      query_timeout: 150_000,
     })
     client.on('error', () => {})
     await client.connect()

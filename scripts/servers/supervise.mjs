@@ -25,7 +25,7 @@ import { fileURLToPath } from 'node:url'
 const KEPT_OUTPUT_CHARS = 8000
 
 /** How long a server may take until it is ready. A busy machine is slow, so this is for servers that hang. */
-const START_TIMEOUT_MS = 45_000
+const START_TIMEOUT_MS = 150_000
 
 /** The supervisor's file. Examples and crash runs are bundles in `.cache`, so it is searched in the folders above. */
 function supervisorFile() {

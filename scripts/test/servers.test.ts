@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { root } from '../packages.mjs'
 import { findServerUser, makeReachable, PostgresServer } from '../servers/postgres.mjs'
 import { findRedis, RedisServer } from '../servers/redis.mjs'
@@ -106,13 +106,12 @@ it.skipIf(process.getuid?.() !== 0)(
 )
 
 describe('a server that cannot start', () => {
-  const start = (command: string, args: string[], timeoutMs?: number) =>
+  const start = (command: string, args: string[]) =>
     startServer({
       name: 'the server',
       command,
       args,
       isReady: (output) => output.includes('ready'),
-      ...(timeoutMs !== undefined && { timeoutMs }),
     })
 
   it('is reported with its exit code and its output', async () => {
@@ -133,13 +132,24 @@ describe('a server that cannot start', () => {
   })
 
   it('is killed and reported where it is not ready in time', async () => {
-    const failure = await start(
-      process.execPath,
-      ['-e', 'console.log("pid", process.pid); setInterval(() => {}, 1000)'],
-      2000,
-    ).catch(String)
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const failure = await startServer({
+      name: 'the server',
+      command: process.execPath,
+      args: ['-e', 'console.log("pid", process.pid); setInterval(() => {}, 1000)'],
+      timeoutMs: 2000,
+      isReady(output) {
+        // The timeout ends once it has printed its process id, however long that takes.
+        if (output.includes('\n')) setImmediate(() => vi.advanceTimersByTime(2000))
+        return false
+      },
+    }).catch(String)
+    vi.useRealTimers()
     expect(failure).toContain('the server does not start: not ready after 2 s')
-    await isGone(Number(/pid (\d+)/.exec(failure as string)?.[1] ?? 0))
+    const [, pid = ''] = /pid (\d+)/.exec(failure as string) ?? []
+    expect(pid).not.toBe('')
+    await isGone(Number(pid))
   })
 
   it('is reported with what PostgreSQL says', async () => {

@@ -76,6 +76,8 @@ export async function launch() {
     try {
       return await chromium.launch({
         ...(await find()),
+        // Ends what hangs: on a busy machine a browser needs many seconds to start.
+        timeout: 150_000,
         args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--force-color-profile=srgb'],
       })
     } catch (error) {

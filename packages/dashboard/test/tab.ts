@@ -68,7 +68,8 @@ export async function openTab(path: string, options: TabOptions = {}): Promise<T
     const context = await (given === undefined ? (usual as Promise<BrowserContext>) : start())
     const page = await context.newPage()
     opened.push(() => (given === undefined ? page.close() : context.close()))
-    page.setDefaultTimeout(30_000)
+    // Ends what hangs. It is shorter than the timeout of a test, so that the error names the element.
+    page.setDefaultTimeout(150_000)
     listen(page, testServer.url, complaints)
     await options.before?.(page)
     await page.goto(testServer.url + to)

@@ -93,7 +93,7 @@ export const basic = (name: string, password: string): string =>
 /** Runs curl, which has to be there; gives what it printed. */
 export function curl(...args: string[]): Promise<string> {
   return new Promise((resolve, reject) =>
-    execFile('curl', ['-sS', '--max-time', '30', ...args], (error, stdout, stderr) =>
+    execFile('curl', ['-sS', '--max-time', '150', ...args], (error, stdout, stderr) =>
       error ? reject(new Error(stderr || error.message)) : resolve(stdout),
     ),
   )
