@@ -136,8 +136,9 @@ async function redisIsLost(stage: Stage): Promise<void> {
   const failing = after.filter((report, i) => report.failed > (before[i]?.failed ?? 0))
   check('no call fails', failing.length === 0)
   for (const { taker, lastFailure } of failing) console.log(`       ${taker}: ${lastFailure}`)
-  const shown = await stage.api<{ shared?: { up: boolean } }>('/api/v1/nodes')
-  check('the server reports that Redis is down', shown.shared?.up === false)
+  const isShownAsDown = async () =>
+    (await stage.api<{ shared?: { up: boolean } }>('/api/v1/nodes')).shared?.up === false
+  check('the server reports that Redis is down', await until(isShownAsDown))
   check(
     'its metrics contain holdfast_shared_state_up 0',
     /^holdfast_shared_state_up 0$/m.test(await stage.api<string>('/metrics')),

@@ -12,18 +12,21 @@ export function sleep(ms: number): Promise<void> {
 /** How often a long wait is reported. */
 const REPORT_EVERY_MS = 5000
 
+/** How long a wait without progress can take. A busy machine is slow, so this is for processes that hang. */
+const NO_PROGRESS_MS = 180_000
+
 /**
- * Waits until a condition is true. Returns false after a minute without progress. Reports long waits.
+ * Waits until a condition is true. Returns false after three minutes without progress. Reports long waits.
  */
 export async function until(isSo: () => unknown, nearness?: () => Promise<number>): Promise<boolean> {
   const startedAt = now()
   let reportAt = startedAt + REPORT_EVERY_MS
-  let end = startedAt + 60_000
+  let end = startedAt + NO_PROGRESS_MS
   let nearest = 0
   while (now() < end) {
     if (await isSo()) return true
     const near = (await nearness?.()) ?? 0
-    if (near > nearest) end = now() + 60_000
+    if (near > nearest) end = now() + NO_PROGRESS_MS
     nearest = Math.max(nearest, near)
     if (now() > reportAt) {
       const progress = nearness === undefined ? '' : `, ${near} orders are saved`
