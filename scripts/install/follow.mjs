@@ -1,8 +1,8 @@
 // Follows a page of the documentation as a reader does, in an empty folder:
 //   a block that begins with a comment with a file name, such as `// first.mjs`, is written to that file;
-//   a ```bash block is run;
+//   a ```bash block is run, and must end with exit code 0;
+//   a ```bash server block is run until the page ends, and must print its expected output;
 //   a ```text block after it is the expected output. `…` matches any characters of a line.
-// A command that has printed its expected output and still runs, such as a server, runs until the page ends.
 import { spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -13,10 +13,11 @@ const FILE_COMMENT = /^(?:\/\/|#) ([\w./-]+\.(?:mjs|ts|js|ya?ml|json|txt))\n/
 /** Ends commands that hang. It is not a limit for speed: on a busy machine `npm install` takes minutes. */
 const LIMIT_MS = 900_000
 
-/** How long a command may run on after its output before it counts as a server. */
-const EXIT_GRACE_MS = 500
+/** The language of a block with a command, and of one with a server. */
+const [COMMAND, SERVER] = ['bash', 'bash server']
 
-/** @typedef {{ file: string, text: string } | { command: string, output: string | undefined, line: number }} Step */
+/** @typedef {{ command: string, output: string | undefined, isServer: boolean, line: number }} CommandStep */
+/** @typedef {{ file: string, text: string } | CommandStep} Step */
 
 /** @param {string} file @param {string} text @returns {Step[]} */
 export function stepsOf(file, text) {
@@ -25,11 +26,14 @@ export function stepsOf(file, text) {
   const steps = []
   for (const [index, { info, line, code }] of blocks.entries()) {
     const name = code.match(FILE_COMMENT)?.[1]
-    if (info === 'bash') {
+    if (info === COMMAND || info === SERVER) {
       const next = blocks[index + 1]
-      steps.push({ command: code, output: next?.info === 'text' ? next.code : undefined, line })
+      const output = next?.info === 'text' ? next.code : undefined
+      const isServer = info === SERVER
+      if (isServer && output === undefined) throw new Error(`${file}:${line}: a server needs expected output`)
+      steps.push({ command: code, output, isServer, line })
     } else if (info === 'text') {
-      if (blocks[index - 1]?.info !== 'bash')
+      if (![COMMAND, SERVER].includes(blocks[index - 1]?.info ?? ''))
         throw new Error(`${file}:${line}: no command prints this output`)
     } else if (name === undefined) {
       throw new Error(`${file}:${line}: the first line must name a file, such as \`// first.mjs\``)
@@ -61,27 +65,33 @@ export function missingLine(expected, actual) {
  * @param {{ folder: string, env: NodeJS.ProcessEnv }} place
  */
 export async function follow(file, text, { folder, env }) {
-  /** @type {import('node:child_process').ChildProcess[]} */
-  const running = []
+  /** @type {RunningServer[]} */
+  const servers = []
   try {
     for (const step of stepsOf(file, text)) {
       if ('file' in step) {
         mkdirSync(dirname(join(folder, step.file)), { recursive: true })
         writeFileSync(join(folder, step.file), step.text)
       } else {
-        const child = await runCommand(step, `${file}:${step.line}`, folder, env)
-        if (child.exitCode === null) running.push(child)
+        const command = await runCommand(step, `${file}:${step.line}`, folder, env)
+        if (step.isServer) servers.push(command)
       }
     }
+    for (const { child, fail } of servers)
+      if (hasEnded(child))
+        throw fail(`the server ended with ${child.signalCode ?? `exit code ${child.exitCode}`}`)
   } finally {
-    for (const child of running) {
-      if (child.exitCode !== null || child.signalCode !== null) continue
+    for (const { child } of servers) {
+      if (hasEnded(child)) continue
       const ended = new Promise((resolve) => child.once('exit', resolve))
       signalGroup(child, 'SIGTERM')
       await ended
     }
   }
 }
+
+/** @param {import('node:child_process').ChildProcess} child */
+const hasEnded = ({ exitCode, signalCode }) => exitCode !== null || signalCode !== null
 
 /**
  * Sends a signal to all processes of a command. They can have ended before this process was notified.
@@ -98,13 +108,15 @@ function signalGroup({ pid }, signal) {
 }
 
 /**
- * @param {{ command: string, output: string | undefined }} step
+ * @typedef {{ child: import('node:child_process').ChildProcess, fail(reason: string): Error }} RunningServer
+ *
+ * @param {CommandStep} step
  * @param {string} where
  * @param {string} cwd
  * @param {NodeJS.ProcessEnv} env
- * @returns {Promise<import('node:child_process').ChildProcess>} ended, or running after its expected output
+ * @returns {Promise<RunningServer>} ended, or for a server running after its expected output
  */
-async function runCommand({ command, output: expected }, where, cwd, env) {
+async function runCommand({ command, output: expected, isServer }, where, cwd, env) {
   // A group of its own, so that all processes of a command can be ended.
   const child = spawn('bash', ['-euo', 'pipefail', '-c', command], {
     cwd,
@@ -114,11 +126,10 @@ async function runCommand({ command, output: expected }, where, cwd, env) {
   })
   let output = ''
   const fail = (/** @type {string} */ reason) => new Error(`${where}: ${reason}\n$ ${command}\n${output}`)
-  const exited = new Promise((resolve) => child.once('exit', resolve))
   const printed = new Promise((resolve) => {
     const onData = (/** @type {Buffer} */ data) => {
       output += data
-      if (expected !== undefined && missingLine(expected, output) === undefined) resolve(undefined)
+      if (isServer && missingLine(expected ?? '', output) === undefined) resolve(undefined)
     }
     child.stdout.on('data', onData)
     child.stderr.on('data', onData)
@@ -131,9 +142,9 @@ async function runCommand({ command, output: expected }, where, cwd, env) {
     signalGroup(child, 'SIGKILL')
     throw fail(`did not end within ${LIMIT_MS / 1000} s`)
   }
-  await Promise.race([exited, after(EXIT_GRACE_MS)])
-  if (child.exitCode !== null && child.exitCode !== 0) throw fail(`ended with exit code ${child.exitCode}`)
+  if (!isServer && child.exitCode !== 0)
+    throw fail(`ended with ${child.signalCode ?? `exit code ${child.exitCode}`}`)
   const missing = expected === undefined ? undefined : missingLine(expected, output)
   if (missing !== undefined) throw fail(`the output has no line \`${missing}\``)
-  return child
+  return { child, fail }
 }

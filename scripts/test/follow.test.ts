@@ -4,22 +4,25 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { follow, missingLine, stepsOf } from '../install/follow.mjs'
 
-const bash = (command: string, output?: string) =>
-  `\`\`\`bash\n${command}\n\`\`\`\n${output === undefined ? '' : `\n\`\`\`text\n${output}\n\`\`\`\n`}`
+const bash = (command: string, output?: string, info = 'bash') =>
+  `\`\`\`${info}\n${command}\n\`\`\`\n${output === undefined ? '' : `\n\`\`\`text\n${output}\n\`\`\`\n`}`
 
 describe('the steps of a page', () => {
   it('are files and commands with their expected output', () => {
     const text = `# A\n\n\`\`\`ts\n// a.mjs\nf()\n\`\`\`\n\n${bash('node a.mjs', 'hello')}${bash('true')}`
     expect(stepsOf('a.md', text)).toEqual([
       { file: 'a.mjs', text: '// a.mjs\nf()\n' },
-      { command: 'node a.mjs', output: 'hello', line: 9 },
-      { command: 'true', output: undefined, line: 16 },
+      { command: 'node a.mjs', output: 'hello', isServer: false, line: 9 },
+      { command: 'true', output: undefined, isServer: false, line: 16 },
     ])
   })
 
   it('reject a block without a file name, and output without a command', () => {
     expect(() => stepsOf('a.md', '```ts\nf()\n```')).toThrow('a.md:2: the first line must name a file')
     expect(() => stepsOf('a.md', '```text\nhello\n```')).toThrow('a.md:2: no command prints this output')
+    expect(() => stepsOf('a.md', bash('node a.mjs', undefined, 'bash server'))).toThrow(
+      'a.md:2: a server needs expected output',
+    )
   })
 })
 
@@ -56,6 +59,20 @@ describe('following a page', () => {
     await expect(follow('a.md', bash('false; echo yes', 'yes'), place)).rejects.toThrow('exit code 1')
   })
 
+  it('waits for the end of a command that has printed its output, and then checks its exit code', async () => {
+    await expect(follow('a.md', bash('echo yes; sleep 1; exit 3', 'yes'), place)).rejects.toThrow(
+      'a.md:2: ended with exit code 3',
+    )
+  })
+
+  it('fails when a server has ended before the page', async () => {
+    const server = bash('echo $$ > pid; echo listening; exit 3', 'listening', 'bash server')
+    const waitForEnd = bash('while kill -0 $(cat pid) 2> /dev/null; do sleep 0.01; done')
+    await expect(follow('a.md', server + waitForEnd, place)).rejects.toThrow(
+      'a.md:2: the server ended with exit code 3',
+    )
+  })
+
   it('keeps a server running until the page ends, then stops it', async () => {
     const server = `
 process.on('SIGTERM', () => {
@@ -65,7 +82,11 @@ process.on('SIGTERM', () => {
 setInterval(() => {}, 1000)
 console.log('listening')`
     writeFileSync(join(folder, 'server.cjs'), server)
-    await follow('a.md', `${bash('node server.cjs', 'listening')}${bash('test ! -e stopped')}`, place)
+    await follow(
+      'a.md',
+      `${bash('node server.cjs', 'listening', 'bash server')}${bash('test ! -e stopped')}`,
+      place,
+    )
     await expect.poll(() => existsSync(join(folder, 'stopped'))).toBe(true)
   })
 })
