@@ -19,6 +19,11 @@ export interface FieldInfo {
   readonly expectedInCode?: string
   /** Whether the value must never be shown. */
   readonly isSecret?: boolean
+  /**
+   * What can be shown of a secret that is a url: `origin`, or also its path and the names of its parameters. A `database` can
+   * be a path. Nothing is shown of other secrets.
+   */
+  readonly shownUrlParts?: 'address' | 'origin' | 'database'
   /** The unit of the value, as a sentence for the description. */
   readonly unit?: string
   /** The JSON Schema of the field, where it cannot be derived from the check. */
@@ -251,15 +256,20 @@ export const retryableStatus = () =>
 
 export const httpStatus = () => withInfo(z.int().min(100).max(599), 'an HTTP status, 100 to 599')
 
-/** A url with one of several schemes. It may contain credentials, so it is never shown completely. */
-export const urlWithScheme = (...schemes: string[]) =>
+const secretUrl = (schemes: readonly string[], shownUrlParts: 'address' | 'origin') =>
   withInfo(
     z
       .string()
       .refine((value) => URL.canParse(value) && schemes.includes(new URL(value).protocol.slice(0, -1))),
     `a url that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
-    { isSecret: true },
+    { isSecret: true, shownUrlParts },
   )
+
+/** A url with one of several schemes. It may contain credentials, so it is never shown completely. */
+export const urlWithScheme = (...schemes: string[]) => secretUrl(schemes, 'address')
+
+/** The url of a webhook, whose path often is the secret. */
+export const webhookUrl = () => secretUrl(['http', 'https'], 'origin')
 
 /** A regular expression that cannot cause excessive backtracking. */
 export const safePattern = () =>
@@ -276,7 +286,7 @@ export const storeUrl = () =>
   withInfo(
     z.string().refine((value) => !('problem' in parseStoreUrl(value))),
     STORE_URL_FORMAT,
-    { isSecret: true },
+    { isSecret: true, shownUrlParts: 'database' },
   )
 
 /** A version such as 1.2.0. */

@@ -24,6 +24,7 @@ import {
   shortWord,
   targetPort,
   urlWithScheme,
+  webhookUrl,
 } from './fields.js'
 
 const { deadLetters, errorLog, metrics, server, proxy, node } = CONFIG_DEFAULTS
@@ -231,7 +232,7 @@ export const sectionsShape = {
   alerts: optionalKey(
     z.strictObject({
       webhook: absentKey(
-        urlWithScheme('http', 'https'),
+        webhookUrl(),
         'The URL to which critical failures are sent.',
         'none, nothing is sent',
       ),

@@ -83,6 +83,9 @@ export function expectedValue(schema: Schema, spelling: KeyStyle): string {
 
 export const isSecret = (schema: Schema): boolean => fieldInfo.get(unwrap(schema) as never)?.isSecret === true
 
+/** What can be shown of a secret url; undefined for other values. */
+export const shownUrlParts = (schema: Schema) => fieldInfo.get(unwrap(schema) as never)?.shownUrlParts
+
 /** Converts a wire path to another spelling, and returns the schema at its end, or the last one on the way. */
 export function walkPath(
   root: Schema,

@@ -13,6 +13,8 @@ export {
   type ParseOptions,
   type Problem,
   type ResolvedConfig,
+  redactConfig,
+  redactUrls,
   resolveConfig,
   undeclaredNotes,
 } from '@holdfast/config'

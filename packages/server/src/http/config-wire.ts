@@ -1,24 +1,13 @@
 import { type Configuration, configCodec } from '@holdfast/runtime'
-import { type Config, type Layer, layeredMembers } from '@holdfast/runtime/config'
+import { type Config, type Layer, layeredMembers, redactConfig, redactUrls } from '@holdfast/runtime/config'
 import { REDACTED } from 'holdfast/internal'
 
-/** Keys whose values are secrets. */
-const SECRET_KEYS = new Set(['password', 'secret', 'encryption_key'])
-
-const withoutCredentials = (text: string): string =>
-  text.replace(/([a-z][a-z\d+.-]*:\/\/)[^\s/?#]*@/gi, `$1${REDACTED}@`)
-
-/** Replaces the credentials of URLs and the values of secret keys. */
-export function redactSecrets(value: unknown): unknown {
-  if (typeof value === 'string') return withoutCredentials(value)
-  if (Array.isArray(value)) return value.map(redactSecrets)
+/** Replaces the secret parts of URLs in values of live changes. Their other values are no secrets. */
+export function redactChanges(value: unknown): unknown {
+  if (typeof value === 'string') return redactUrls(value)
+  if (Array.isArray(value)) return value.map(redactChanges)
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([key, value]) => [
-      key,
-      SECRET_KEYS.has(key) && value != null ? REDACTED : redactSecrets(value),
-    ]),
-  )
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, redactChanges(each)]))
 }
 
 /** The paths of the values that were redacted in a configuration. */
@@ -46,5 +35,5 @@ export function encodeConfig({ current, layer }: Pick<Configuration, 'current' |
   for (const [id, change] of Object.entries(layer.policies ?? {}))
     if (change === null) delete policies[id]
     else policies[id] = { ...policies[id], ...change }
-  return redactSecrets({ ...wire, ...(Object.keys(policies).length > 0 && { policies }) }) as object
+  return redactConfig({ ...wire, ...(Object.keys(policies).length > 0 && { policies }) }) as object
 }

@@ -1,7 +1,7 @@
 import { encodeExplanation } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import { readText } from '../http/body.js'
-import { encodeConfig, redactSecrets } from '../http/config-wire.js'
+import { encodeConfig, redactChanges } from '../http/config-wire.js'
 import { paginate } from '../http/page.js'
 import { expecting } from '../http/validation.js'
 import type { Routes } from './routes.js'
@@ -184,7 +184,7 @@ export function addConfigRoutes({ hf, addRoute }: Routes): void {
         },
       },
     },
-    async ({ query }) => ({ body: { items: redactSecrets(await hf.config.diff(query.to, query.from)) } }),
+    async ({ query }) => ({ body: { items: redactChanges(await hf.config.diff(query.to, query.from)) } }),
   )
 
   addRoute(

@@ -1,4 +1,5 @@
 import { proxyMember } from '@holdfast/proxy'
+import { redactUrls } from '@holdfast/runtime/config'
 import { MEMBER_STATUSES } from '@holdfast/runtime/internal'
 import { z } from '@hono/zod-openapi'
 import { isHoldfastError, type Member, type Pool } from 'holdfast'
@@ -86,7 +87,7 @@ const memberChangeSchema = z
 function displayUrl(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const text = (value as { toString(): string }).toString()
-  return /^[a-z][a-z\d+.-]*:\/\/[^\s@]*$/i.test(text) ? text : undefined
+  return /^[a-z][a-z\d+.-]*:\/\/[^\s@]*$/i.test(text) ? redactUrls(text) : undefined
 }
 
 function encodeMember(hf: Routes['hf'], pool: Pool, member: Member) {

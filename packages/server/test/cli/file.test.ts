@@ -125,7 +125,7 @@ describe('reading a config file', () => {
 
   it('lists the secrets that an exported file lacks', async () => {
     const world = new World({ 'holdfast.yaml': CONFIG, 'open.yaml': 'version: "1.1.0"\n' })
-    const said = /secrets were redacted.*pools\.proxies\.members\.0\.url, alerts\.secret/
+    const said = /secrets were redacted.*pools\.proxies\.members\.0\.url, alerts\.webhook, alerts\.secret/
     for (const argv of [[], ['--json'], ['--out', 'new.yaml']])
       expect((await world.run(['config', 'export', ...argv])).err).toMatch(said)
     expect(readFileSync(world.path('new.yaml'), 'utf8')).toMatch(said)
