@@ -69,6 +69,8 @@ const createStatusLists = <S extends IndexEntry>(): StatusLists<S> => ({
 
 /** Finds entries by id, by idempotency key, and in order of age by item, operation and status. It has no clock and no disk. */
 export class DeadLetterIndex<S extends IndexEntry> {
+  /** The highest order that an entry has had. */
+  lastOrder = Number.NEGATIVE_INFINITY
   private readonly byId = new Map<string, S>()
   private readonly byKey = new Map<string, S>()
   private readonly allEntries = createStatusLists<S>()
@@ -96,6 +98,7 @@ export class DeadLetterIndex<S extends IndexEntry> {
   /** Adds an entry, or replaces the one with the same id. */
   put(indexed: S): void {
     this.delete(indexed.id)
+    this.lastOrder = Math.max(this.lastOrder, indexed.order)
     this.byId.set(indexed.id, indexed)
     this.byKey.set(indexed.key, indexed)
     this.allEntries[indexed.status].add(indexed)

@@ -133,7 +133,11 @@ export interface DeadLetterStore {
    * Returns how many. An entry must not be added again under a deleted id, because it could be completed twice.
    */
   deleteProcessedIds(before: Date): Promise<number>
-  /** Deletes matching entries that are not leased. Returns how many. `ids` selects single entries. */
+  /**
+   * Deletes matching entries that are not leased. Returns how many. `ids` selects single entries. Many entries are deleted in
+   * batches, between which other calls run: an entry that is leased before its batch stays. An entry that is added meanwhile may
+   * be deleted by stores in databases; stores in memory and in files keep it.
+   */
   purge(filter: DeadLetterFilter & { ids?: readonly string[] | undefined }, now: Date): Promise<number>
   /** Returns the numbers of entries by status and operation. */
   stats(now: Date): Promise<DeadLetterStats>

@@ -29,7 +29,8 @@ export async function runMemoryHistory(
   }
   const process: StoreProcess = {
     name: 'p1',
-    store: memoryStore(),
+    // Nothing runs beside a call, so there is nothing to give a turn to.
+    store: memoryStore({ nextTurn: async () => {} }),
     isAlive: true,
     fault: undefined,
     operationCount: 0,

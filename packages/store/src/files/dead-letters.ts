@@ -2,8 +2,9 @@ import type { DeadLetter } from '@holdfast/records'
 import { encodeCursor, parsePaging } from '../cursor.js'
 import { createEntryChanges, type DecideChange, toDuplicate } from '../dead-letter-decisions.js'
 import { toQuery } from '../dead-letter-index.js'
-import { dayOf, isLeased, viewAt, withLease, withPayloads } from '../dead-letter-rules.js'
+import { dayOf, viewAt, withLease, withPayloads } from '../dead-letter-rules.js'
 import type { Added, DeadLetterSelector, DeadLetterStore } from '../dead-letter-store.js'
+import { purgeInBatches } from '../purge.js'
 import type { SortPosition } from '../sorted-list.js'
 import { createUnavailableError, type Disk, type FileLock } from './disk.js'
 import { EntryFiles, type FileEntry } from './entry-files.js'
@@ -175,17 +176,16 @@ export class FilesDeadLetters implements DeadLetterStore {
     })
   }
 
+  /**
+   * Each batch is a transaction of its own, so that other calls and processes do not wait for all of them. The next one is queued
+   * as soon as the result of the previous one is known, before {@link whenIdle} finds the queue empty.
+   */
   purge(filter: Parameters<DeadLetterStore['purge']>[0], now: Date): Promise<number> {
-    return this.enqueue(async (transaction) => {
-      const { limit = Number.POSITIVE_INFINITY, order } = filter
-      const purged: FileEntry[] = []
-      for (const indexed of this.entries.index.select(toQuery(filter), now.getTime(), order === 'newest')) {
-        if (purged.length >= limit) break
-        if (!isLeased(indexed, now.getTime())) purged.push(indexed)
-      }
-      for (const indexed of purged) transaction.remove(indexed)
-      return purged.length
-    })
+    return purgeInBatches<FileEntry>(filter, now, (find) =>
+      this.enqueue(async (transaction) => {
+        for (const indexed of find(this.entries.index)) transaction.remove(indexed)
+      }),
+    )
   }
 
   stats(now: Date) {

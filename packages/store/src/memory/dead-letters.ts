@@ -2,8 +2,9 @@ import type { DeadLetter } from '@holdfast/records'
 import { encodeCursor, parsePaging } from '../cursor.js'
 import { createEntryChanges, type DecideChange, toDuplicate } from '../dead-letter-decisions.js'
 import { DeadLetterIndex, type IndexEntry, toIndexEntry, toQuery } from '../dead-letter-index.js'
-import { completedAt, dayOf, isLeased, viewAt, withLease, withPayloads } from '../dead-letter-rules.js'
+import { completedAt, dayOf, viewAt, withLease, withPayloads } from '../dead-letter-rules.js'
 import type { Added, DeadLetterSelector, DeadLetterStore } from '../dead-letter-store.js'
+import { purgeInBatches } from '../purge.js'
 import type { SortPosition } from '../sorted-list.js'
 
 interface StoredEntry extends IndexEntry {
@@ -23,6 +24,13 @@ export class MemoryDeadLetters implements DeadLetterStore {
   readonly complete = this.entryChanges.complete
   readonly request = this.entryChanges.request
   readonly edit = this.entryChanges.edit
+
+  private readonly nextTurn: () => Promise<void>
+
+  /** `nextTurn` gives timers and sockets a turn. */
+  constructor(nextTurn: () => Promise<void>) {
+    this.nextTurn = nextTurn
+  }
 
   async add(entries: readonly DeadLetter[], limits: { maxEntries: number }): Promise<Added[]> {
     return entries.map((entry) => this.addOne(entry, limits.maxEntries))
@@ -98,14 +106,12 @@ export class MemoryDeadLetters implements DeadLetterStore {
   }
 
   async purge(filter: Parameters<DeadLetterStore['purge']>[0], now: Date): Promise<number> {
-    const { limit = Number.POSITIVE_INFINITY, order } = filter
-    const purged: string[] = []
-    for (const indexed of this.index.select(toQuery(filter), now.getTime(), order === 'newest')) {
-      if (purged.length >= limit) break
-      if (!isLeased(indexed, now.getTime())) purged.push(indexed.id)
-    }
-    for (const id of purged) this.index.delete(id)
-    return purged.length
+    let isFirst = true
+    return purgeInBatches<StoredEntry>(filter, now, async (find) => {
+      if (!isFirst) await this.nextTurn()
+      isFirst = false
+      for (const { id } of find(this.index)) this.index.delete(id)
+    })
   }
 
   async stats(now: Date) {

@@ -1,3 +1,4 @@
+import { nextMacrotask } from 'holdfast/internal'
 import { auditFilter, breakerEventFilter, errorFilter, eventFilter, sessionFilter } from '../filters.js'
 import type { Store } from '../store.js'
 import { MemoryBreakers } from './breakers.js'
@@ -11,10 +12,13 @@ import { MemoryValues } from './values.js'
 export interface MemoryStoreOptions {
   /** How many of its newest records each journal keeps. @defaultValue 10_000 */
   maxEntries?: number | undefined
+  /** Gives timers and sockets a turn between parts of long work. @defaultValue a turn of the event loop */
+  nextTurn?: (() => Promise<void>) | undefined
 }
 
 /** Creates a store in the memory of one process. Its records are lost when the process ends; it is never unavailable. */
-export function memoryStore({ maxEntries = 10_000 }: MemoryStoreOptions = {}): Store {
+export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  const { maxEntries = 10_000, nextTurn = nextMacrotask } = options
   return {
     kind: 'memory',
     private: true,
@@ -26,7 +30,7 @@ export function memoryStore({ maxEntries = 10_000 }: MemoryStoreOptions = {}): S
     breakers: new MemoryBreakers(),
     metrics: new MemoryMetrics(),
     layers: new MemoryLayers(),
-    deadLetters: new MemoryDeadLetters(),
+    deadLetters: new MemoryDeadLetters(nextTurn),
     values: new MemoryValues(),
     open: async () => {},
     close: async () => {},
