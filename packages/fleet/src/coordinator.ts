@@ -6,7 +6,7 @@ import { type FleetEvent, FleetEventStream } from './event-stream.js'
 import { type FindBreaker, FleetBreakers } from './fleet-breakers.js'
 import { MemberCooldowns } from './member-cooldowns.js'
 import { FleetMembership, type FleetNode } from './membership.js'
-import type { RedisDriver } from './redis-client.js'
+import { ioredisDriver, type RedisDriver } from './redis-client.js'
 import { RedisConnection } from './redis-connection.js'
 import { type FleetMessage, parseMessage } from './replies.js'
 import { FleetRetryBudget } from './retry-budget.js'
@@ -93,6 +93,7 @@ export class FleetCoordinator {
   ): Promise<FleetCoordinator> {
     const coordinator = new FleetCoordinator(runtime, options)
     const { clock, random } = runtime
+    const { driver = ioredisDriver } = options
     let onReady = () => {}
     const ready = new Promise<void>((resolve) => {
       onReady = resolve
@@ -100,7 +101,7 @@ export class FleetCoordinator {
     coordinator.redis = await RedisConnection.open(url, {
       clock,
       random,
-      driver: options.driver,
+      driver,
       resolvePath: options.resolvePath ?? ((path) => path),
       onMessage: (text) => coordinator.onMessage(text),
       onChanged: (up, reason) => {
@@ -153,7 +154,7 @@ export class FleetCoordinator {
       onInvalidReply,
     })
     coordinator.eventStream = new FleetEventStream(runtime, coordinator.redis, options.node, onInvalidReply)
-    const waitTimer = setUnrefTimer(clock, onReady, CONNECT_WAIT_MS)
+    const waitTimer = setUnrefTimer(clock, () => driver.afterPendingReads(onReady), CONNECT_WAIT_MS)
     await ready
     clock.clearTimer(waitTimer)
     if (coordinator.redis.isUp) await coordinator.membership.heartbeat()

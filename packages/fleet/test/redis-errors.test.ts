@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { isServerRejection, writeProbeKey } from '../src/redis-errors.js'
 import { missing, QUIET, RealRedis, until } from './redis.js'
-import { afterwards, countEvents, node, type TestNode } from './setup.js'
+import { afterwards, countEvents, DRIVER_WITH_TIMEOUTS, node, type TestNode } from './setup.js'
 
 const start = async (...more: string[]) => {
   const server = await RealRedis.start((port) => ['--port', String(port), ...QUIET, ...more])
@@ -61,7 +61,11 @@ describe.skipIf(missing !== undefined)('a Redis that rejects commands', () => {
   it('for a wrong or missing password is reported with the error of Redis and without the password', async () => {
     const server = await start('--requirepass', 'swordfish')
     const as = (credentials: string) => server.url.replace('//', `//${credentials}@`)
-    const [wrong, none] = await Promise.all([node(as(':hunter2'), 'a'), node(server.url, 'b')])
+    const options = { driver: DRIVER_WITH_TIMEOUTS }
+    const [wrong, none] = await Promise.all([
+      node(as(':hunter2'), 'a', options),
+      node(server.url, 'b', options),
+    ])
     expect(reasonOf(wrong as TestNode)).toMatch(/^WRONGPASS /)
     expect(reasonOf(none as TestNode)).toMatch(/^NOAUTH /)
     expect(JSON.stringify([wrong?.events, none?.events])).not.toMatch(/hunter2|swordfish/)

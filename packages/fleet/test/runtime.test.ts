@@ -6,19 +6,21 @@ import { systemClock } from 'holdfast/internal'
 import { fakeClock } from 'holdfast/testing'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Holdfast } from '../../runtime/src/holdfast/holdfast.js'
+import { Holdfast, openRuntime } from '../../runtime/src/holdfast/holdfast.js'
+import type { FleetNode } from '../src/index.js'
 import { FaultProxy, missing, RealRedis, until } from './redis.js'
-import { afterwards } from './setup.js'
+import { afterwards, DRIVER_WITH_TIMEOUTS, DRIVER_WITHOUT_TIMEOUTS } from './setup.js'
 
 let server: RealRedis
 
-async function open(config: object, store = 'memory', clock: Clock = systemClock): Promise<Holdfast> {
-  const hf = await Holdfast.open({
-    config: { shared: server.url, node: { heartbeat: 100 }, ...config },
-    store,
-    env: {},
-    clock,
-  })
+async function open(
+  config: object,
+  store = 'memory',
+  clock: Clock = systemClock,
+  redisDriver = DRIVER_WITHOUT_TIMEOUTS,
+): Promise<Holdfast> {
+  const shared = { shared: server.url, node: { heartbeat: 100 }, ...config }
+  const hf = await openRuntime({ config: shared, store, env: {}, clock }, { redisDriver })
   afterwards(() => hf.close())
   return hf
 }
@@ -70,11 +72,12 @@ describe.skipIf(missing !== undefined)('runtimes of one fleet', () => {
     const b = await open({ ...config, node: { id: 'b', heartbeat: 100 } })
     await until(() => events.some((event) => JSON.stringify(event) === '["node_joined","b"]'))
     await b.breakers.trip('service:api', { by: 'ops' })
+    let nodes: readonly FleetNode[] = []
     await until(async () => {
-      const nodes = (await a.fleet?.nodes()) ?? []
+      nodes = (await a.fleet?.nodes()) ?? []
       return nodes.length === 2 && nodes.every(({ opinions }) => opinions['service:api'] === 'open')
     })
-    expect((await a.fleet?.nodes())?.map(({ id, version }) => [id, version])).toEqual([
+    expect(nodes.map(({ id, version }) => [id, version])).toEqual([
       ['a', expect.stringMatching(/^\d/)],
       ['b', expect.stringMatching(/^\d/)],
     ])
@@ -145,7 +148,7 @@ describe.skipIf(missing !== undefined)('runtimes of one fleet', () => {
     const proxy = await FaultProxy.start(server.port)
     afterwards(() => proxy.close())
     proxy.cut()
-    const late = await open({ pools, shared: proxy.url })
+    const late = await open({ pools, shared: proxy.url }, 'memory', systemClock, DRIVER_WITH_TIMEOUTS)
     expect(late.pools.get('a pool').status('m1')).toBe('available')
     proxy.restore()
     await until(() => late.pools.get('a pool').status('m1') === 'open')

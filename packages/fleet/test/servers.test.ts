@@ -7,7 +7,10 @@ import { createSecureContext, TLSSocket } from 'node:tls'
 import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { freePort, missing, QUIET, RealRedis, until } from './redis.js'
-import { afterwards, countEvents, fail, node } from './setup.js'
+import { afterwards, countEvents, DRIVER_WITH_TIMEOUTS, fail, node } from './setup.js'
+
+/** A node expires after three intervals, which no stall of a busy machine reaches. */
+const OPTIONS = { heartbeat: 60_000 }
 
 const folder = () => {
   const dir = mkdtempSync(join(tmpdir(), 'holdfast-redis-'))
@@ -32,7 +35,7 @@ async function command(port: number, ...words: [string, ...string[]]): Promise<u
 
 /** A breaker on each of two nodes, opened by failures of the first and closed by a reset on the second. */
 async function share(url: string, id = 'service:api') {
-  const [a, b] = [await node(url, 'a'), await node(url, 'b')]
+  const [a, b] = [await node(url, 'a', OPTIONS), await node(url, 'b', OPTIONS)]
   const [mine, other] = [await a.add(id), await b.add(id)]
   fail(mine, 2)
   await until(() => other.state === 'open')
@@ -92,7 +95,8 @@ describe.skipIf(!canMakeCertificates())('a TLS connection', () => {
       for (const raw of open) raw.resetAndDestroy()
     })
     const { port } = server.address() as AddressInfo
-    const lost = await node(`rediss://127.0.0.1:${port}/0?ca=${encodeURIComponent(cert)}${parameter}`, 'a')
+    const url = `rediss://127.0.0.1:${port}/0?ca=${encodeURIComponent(cert)}${parameter}`
+    const lost = await node(url, 'a', { driver: DRIVER_WITH_TIMEOUTS })
     await until(() => left >= 6)
     await lost.state.close()
     await until(() => open.size === 0)
@@ -108,7 +112,9 @@ describe.skipIf(missing !== undefined)('a fleet', () => {
       const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-auth-clients', 'no']
       const { port } = await start((tls) => ['--port', '0', '--tls-port', String(tls), ...files, ...QUIET])
       await share(`rediss://127.0.0.1:${port}/0?ca=${encodeURIComponent(cert)}`)
-      const untrusting = await node(`rediss://127.0.0.1:${port}/0`, 'untrusting')
+      const untrusting = await node(`rediss://127.0.0.1:${port}/0`, 'untrusting', {
+        driver: DRIVER_WITH_TIMEOUTS,
+      })
       expect(countEvents(untrusting, 'shared_state_lost')).toBe(1)
       await expect(node(`rediss://127.0.0.1:${port}/0?ca=${dir}/none.pem`, 'c')).rejects.toMatchObject({
         code: 'INVALID_OPTIONS',

@@ -5,6 +5,7 @@ import type { RetryEvent } from '../../records/src/session.js'
 import { StoreBackedContext } from '../../runtime/src/context/store-backed-context.js'
 import { memoryStore } from '../../store/src/memory/index.js'
 import { FleetCoordinator, type FleetCoordinatorOptions } from '../src/coordinator.js'
+import { ioredisDriver, type RedisDriver } from '../src/redis-client.js'
 import type { ShareOptions } from '../src/shared-settings.js'
 
 /** Runs a cleanup after the test, the last one first. */
@@ -18,6 +19,15 @@ export interface TestNode {
 }
 
 export const SHARE: ShareOptions = { share: 'state', quorum: 0.5, minimumCalls: 5 }
+
+/**
+ * Redis without timeouts of connections and commands: a node loses it only when a connection ends or Redis rejects a command. With
+ * timeouts a node also loses Redis when another process uses the processor.
+ */
+export const DRIVER_WITHOUT_TIMEOUTS: RedisDriver = { ...ioredisDriver, afterPendingReads: () => {} }
+
+/** Redis that a node can lose by a timeout, for tests in which it does not reply. */
+export const DRIVER_WITH_TIMEOUTS = ioredisDriver
 
 /** A node of a fleet in this process, on the system clock, because Redis has no other. */
 export async function node(
@@ -42,7 +52,13 @@ export async function node(
     )
     return { id: name, version: '0.0.0', startedAt: now, lastSeen: now, opinions }
   }
-  const state = await FleetCoordinator.open(url, context, { node: name, heartbeat: 200, self, ...options })
+  const state = await FleetCoordinator.open(url, context, {
+    node: name,
+    heartbeat: 200,
+    driver: DRIVER_WITHOUT_TIMEOUTS,
+    self,
+    ...options,
+  })
   afterwards(async () => {
     await state.close()
     await context.close()

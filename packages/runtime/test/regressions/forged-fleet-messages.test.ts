@@ -163,7 +163,9 @@ describe.skipIf(missing !== undefined)('a node of a fleet', () => {
   /** Two nodes that share a breaker, and a way to publish in their name. */
   async function fleet(id: string) {
     const warnings: string[] = []
-    const [a, b] = [await node(redis.url, `${id}-a`), await node(redis.url, `${id}-b`)]
+    // A node expires after three intervals, which no stall of a busy machine reaches.
+    const options = { heartbeat: 60_000 }
+    const [a, b] = [await node(redis.url, `${id}-a`, options), await node(redis.url, `${id}-b`, options)]
     const internals = b.state as unknown as {
       runtime: { warn(line: string): void }
       invalid: { warn: unknown }

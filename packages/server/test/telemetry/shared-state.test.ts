@@ -1,6 +1,7 @@
-import { Holdfast } from '@holdfast/runtime'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { missing, RealRedis, until } from '../../../fleet/test/redis.js'
+import { DRIVER_WITHOUT_TIMEOUTS } from '../../../fleet/test/setup.js'
+import { openRuntime } from '../../../runtime/src/holdfast/holdfast.js'
 import { createApp } from '../../src/app/app.js'
 import { asking } from '../fixture.js'
 import { parse } from './parser.js'
@@ -10,7 +11,8 @@ describe.skipIf(missing !== undefined)('a server whose Redis fails and recovers'
     const redis = await RealRedis.start()
     onTestFinished(() => redis.kill())
     const config = { version: '1.1.0', shared: redis.url, node: { id: 'a', heartbeat: 100 } } as const
-    const hf = await Holdfast.open({ config, env: {}, watch: false })
+    const redisDriver = DRIVER_WITHOUT_TIMEOUTS
+    const hf = await openRuntime({ config, env: {}, watch: false }, { redisDriver })
     const app = createApp(hf, { dashboard: false })
     onTestFinished(async () => {
       await app.close()
