@@ -15,6 +15,8 @@ export class Running {
   /** Resolves with what it ended with. */
   readonly ended: Promise<number | NodeJS.Signals>
   private readonly waiting = new Set<() => void>()
+  /** Whether it has ended and its output is complete. */
+  private hasEnded = false
 
   constructor(argv: readonly string[], cwd: string, env: Record<string, string> = {}) {
     const { HOLDFAST_URL: _, HOLDFAST_TOKEN: __, ...inherited } = process.env
@@ -31,6 +33,7 @@ export class Running {
     this.child.stderr?.on('data', hear('err'))
     this.ended = new Promise((resolve) => {
       this.child.on('close', (code, signal) => {
+        this.hasEnded = true
         resolve(code ?? (signal as NodeJS.Signals))
         for (const look of this.waiting) look()
       })
@@ -42,7 +45,7 @@ export class Running {
     return new Promise((resolve, reject) => {
       const look = (): void => {
         const found = what.exec(this.out) ?? what.exec(this.err)
-        if (found === null && this.child.exitCode === null) return
+        if (found === null && !this.hasEnded) return
         this.waiting.delete(look)
         if (found !== null) resolve(found)
         else reject(new Error(`it ended without saying ${what}:\n${this.out}\n${this.err}`))
