@@ -164,11 +164,5 @@ function misbehave(client: Socket, fault: Fault): void {
   else if (fault === 'trickle') client.write('HTTP/1.1 200')
 }
 
-/** A port that nothing listens on. */
-export async function closedPort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
+/** A port that nothing listens on, and that the system gives to no other socket. */
+export { findFreePort as closedPort } from '../../../../scripts/servers/ports.mjs'

@@ -3,6 +3,7 @@ import { type AddressInfo, connect } from 'node:net'
 import type { ProxyServer } from '@holdfast/proxy'
 import { Holdfast } from '@holdfast/runtime'
 import { afterEach, describe, expect, test } from 'vitest'
+import { findFreePort } from '../../../../scripts/servers/ports.mjs'
 import { startForwardProxy } from '../../src/cli/services/forward-proxy.js'
 
 const closers: (() => unknown)[] = []
@@ -45,11 +46,9 @@ async function tunneller(status?: string): Promise<{ url: string; asked: () => n
   return { url: await listening(server), asked: () => asked }
 }
 
+/** The address of a port that nothing listens on, and that the system gives to no other socket. */
 async function closedPort(): Promise<string> {
-  const server = createServer()
-  const url = await listening(server)
-  await new Promise((resolve) => server.close(resolve))
-  return url
+  return `http://127.0.0.1:${await findFreePort()}`
 }
 
 async function forward(

@@ -54,14 +54,8 @@ export function tcpServer(
   return listen(server, new Set())
 }
 
-/** A port without a server. */
-export async function closedPort(): Promise<number> {
-  const server = createTcpServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
+/** A port that nothing listens on, and that the system gives to no other socket. */
+export { findFreePort as closedPort } from '../../../../../scripts/servers/ports.mjs'
 
 /** The error of a call that must fail. */
 export async function failure(call: () => unknown): Promise<unknown> {
