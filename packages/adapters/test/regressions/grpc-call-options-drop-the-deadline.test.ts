@@ -40,7 +40,8 @@ async function failingCall(
 }
 
 it.each([
-  ['an attempt timeout', { attempt: '1s' }],
+  // Shorter than the deadline, and longer than an attempt takes on a busy machine.
+  ['an attempt timeout', { attempt: '15s' }],
   ['a later total timeout', { total: '60s' }],
   ['false', false],
 ] as const)('the deadline of a call applies beside %s of callOptions', async (_, timeout) => {
