@@ -59,7 +59,7 @@ class Emitter {
 
 /** A client with the behavior of `pg`. Statements of one turn of the event loop arrive together, because they are pipelined. */
 class Client extends Emitter {
-  readonly connection = { stream: { destroy: () => this.onEnded(), unref: () => {} } }
+  readonly connection = { stream: { on: () => {}, destroy: () => this.onEnded(), unref: () => {} } }
   private readonly driver: SimulatedDriverOptions
   private readonly options: ClientOptions
   private readonly link: Link
