@@ -17,6 +17,7 @@ describe('the model of the events of a fleet', () => {
   let stream: {
     dropped: number
     pending: RetryEvent[]
+    sending: Promise<void> | undefined
     add(event: RetryEvent): void
     redis: { isUp: boolean; run: (...args: never[]) => Promise<unknown> }
   }
@@ -47,6 +48,7 @@ describe('the model of the events of a fleet', () => {
     stream = {
       dropped: 0,
       pending: [],
+      sending: undefined,
       add: () => {},
       redis: {
         isUp: true,
@@ -92,6 +94,22 @@ describe('the model of the events of a fleet', () => {
     expect(() => model.checkSent(NODES)).toThrow('n0 has published 3 events for the fleet, and 2 were sent')
     stream.dropped++
     model.checkSent(NODES)
+  })
+
+  it('accepts the failure of a batch that was sent before the runtime was open', async () => {
+    let fail = () => {}
+    const sending = new Promise<void>((resolve) => {
+      fail = resolve
+    })
+    const early = { ...stream, sending }
+    model.watch(PROCESS, early)
+    early.dropped += 3
+    model.checkSent(NODES)
+    fail()
+    await sending
+    model.checkSent(NODES)
+    early.dropped++
+    expect(() => model.checkSent(NODES)).toThrow('n0 has published 0 events for the fleet, and 1 were sent')
   })
 
   it('reports events that wait although Redis is available', async () => {

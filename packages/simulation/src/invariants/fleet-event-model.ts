@@ -12,6 +12,8 @@ const SENT_WITHIN_MS = 3000
 /** The stream with its private parts. */
 interface Stream extends Pick<FleetEventStream, 'add' | 'dropped'> {
   readonly pending: readonly RetryEvent[]
+  /** Resolves when the batches that are under way have ended. */
+  readonly sending: Promise<void> | undefined
   readonly redis: {
     readonly isUp: boolean
     run(script: RedisScript, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>
@@ -23,6 +25,8 @@ interface Publisher {
   readonly stream: Stream
   /** The position of each event in the order in which the process published them. */
   readonly positions: Map<string, number>
+  /** Whether a batch is under way that was sent before the runtime was open, so that its number of events is not known. */
+  hasUnknownBatch: boolean
   /** How many events Redis has acknowledged, and how many are on their way to it. */
   acknowledged: number
   underWay: number
@@ -38,6 +42,10 @@ interface Publisher {
 const EVENT_ID_PATTERN = /"event_id":"([^"]+)"/
 
 const idOf = (text: unknown): string => EVENT_ID_PATTERN.exec(String(text))?.[1] ?? 'an event without an id'
+
+/** How many events a process has sent, sends, keeps or has dropped. */
+const countEvents = ({ acknowledged, underWay, stream: { pending, dropped } }: Publisher): number =>
+  acknowledged + underWay + pending.length + dropped
 
 /**
  * The promises about the stream of events of a fleet: it has the events that a node has published in their order and once each, and a
@@ -86,6 +94,7 @@ export class FleetEventModel {
     const publisher: Publisher = {
       stream,
       positions: new Map(),
+      hasUnknownBatch: stream.sending !== undefined,
       acknowledged: -stream.dropped,
       underWay: 0,
       failedBatches: new Set(),
@@ -98,6 +107,11 @@ export class FleetEventModel {
     }
     for (const event of stream.pending) publish(event)
     this.publishers.set(process, publisher)
+    void stream.sending?.then(() => {
+      // The batch may have failed, which is counted as dropped.
+      publisher.acknowledged -= countEvents(publisher) - publisher.positions.size
+      publisher.hasUnknownBatch = false
+    })
     const add = stream.add.bind(stream)
     stream.add = (event) => {
       publish(event)
@@ -162,10 +176,10 @@ export class FleetEventModel {
     for (const { name, process } of nodes) {
       const publisher = process && this.publishers.get(process)
       if (publisher === undefined) continue
-      const { stream, positions, acknowledged, underWay } = publisher
-      const { dropped, pending } = stream
-      const counted = acknowledged + underWay + pending.length + dropped
-      if (counted !== positions.size)
+      const { stream, positions, underWay, hasUnknownBatch } = publisher
+      const { pending } = stream
+      const counted = countEvents(publisher)
+      if (counted !== positions.size && !hasUnknownBatch)
         throw new Violation(
           'events',
           `${name} has published ${positions.size} events for the fleet, and ${counted} were sent, wait or were dropped`,
