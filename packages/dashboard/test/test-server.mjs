@@ -28,17 +28,18 @@ const CONFIG = {
     browse: { name: 'Open pages', maxAttempts: 3, ...quick },
     patient: { name: 'Wait for a slow thing', maxAttempts: 5, baseDelay: 60_000, maxDelay: 120_000 },
   },
+  // Breakers stay open for longer than a test takes on a busy machine.
   circuitBreakers: {
-    notion: { failureThreshold: 5, timeoutDuration: 60_000, successThreshold: 2 },
-    gemini: { failureThreshold: 4, timeoutDuration: 30_000, windowType: 'consecutive' },
-    postgres: { failureThreshold: 3, timeoutDuration: 10_000 },
+    notion: { failureThreshold: 5, timeoutDuration: 3_600_000, successThreshold: 2 },
+    gemini: { failureThreshold: 4, timeoutDuration: 1_800_000, windowType: 'consecutive' },
+    postgres: { failureThreshold: 3, timeoutDuration: 600_000 },
   },
   subsystemMappings: { browser: { navigation: { timeout: 'gmail_fetch', default: 'browse' } } },
   pools: {
     proxies: {
       strategy: 'score',
       policy: 'scrape',
-      circuitBreaker: { failureThreshold: 3, windowDuration: 60_000, timeoutDuration: 45_000 },
+      circuitBreaker: { failureThreshold: 3, windowDuration: 60_000, timeoutDuration: 2_700_000 },
       members: ['ams', 'fra', 'lhr', 'iad', 'sfo', 'nrt', 'gru', 'syd'].map((place, index) => ({
         id: `${place}-${index + 1}`,
         url: `http://user:secret@127.0.0.1:${9001 + index}`,

@@ -32,12 +32,12 @@ inBrowser('access to the dashboard', () => {
 
   it('shows the form with the seconds to wait after too many wrong tokens', async () => {
     const { page, testServer } = await openTab('/', { tokens: true, quiet: true })
-    for (let attempt = 1; attempt <= 11; attempt++) {
-      const answered = page.waitForResponse(/access\/session/)
-      await signIn(page, `hft_wrong${attempt}`)
-      await answered
-      await page.getByRole('alert').waitFor()
+    // Without the page, because the limit counts the wrong tokens of a minute.
+    for (let attempt = 1; attempt <= 10; attempt++) {
+      const headers = { authorization: `Bearer hft_wrong${attempt}` }
+      await fetch(`${testServer.url}/api/v1/access`, { headers })
     }
+    await signIn(page, 'hft_wrong11')
     await page.getByText('Too many wrong tokens from this address.').waitFor()
     const wait = page.getByText(/^Next attempt in \d+ s\.$/)
     const first = await wait.textContent()

@@ -11,7 +11,7 @@ inBrowser('the page of a breaker', () => {
     await errors.getByRole('link', { name: 'gemini', exact: true }).first().waitFor()
     await panel('Affected operations').getByRole('link', { name: 'gemini', exact: true }).waitFor()
     await panel('Settings').getByText('4 consecutive failures').waitFor()
-    await panel('Settings').getByText('30 s').waitFor()
+    await panel('Settings').getByText('30 min').waitFor()
     expect(await panel('State').locator('dl').textContent()).toMatch(/Next probe.*Times opened1/s)
     await panel('Transitions').locator('tr', { hasText: 'closed' }).getByText('open').waitFor()
     await panel('Breaker state by node').locator('tr', { hasText: 'this node' }).getByText('open').waitFor()

@@ -29,7 +29,7 @@ inBrowser('the breakers page', () => {
     await page.getByRole('button', { name: 'Trip service:postgres' }).click()
     await confirm(page, 'Trip', 'moving the database')
     await row.locator('.state', { hasText: 'open' }).waitFor()
-    await row.getByText(/^in \d+ s$/).waitFor()
+    await row.getByText(/^in \d+ min\b/).waitFor()
     await page.getByRole('button', { name: 'Reset service:postgres' }).click()
     await confirm(page, 'Reset')
     await row.locator('.state', { hasText: 'closed' }).waitFor()
@@ -48,7 +48,7 @@ inBrowser('the breakers page', () => {
     await testServer.hf.breakers.trip('service:postgres', { by: 'another' })
     await row.locator('.state', { hasText: 'open' }).waitFor()
     await row.getByRole('img', { name: /^Last 15 min: .*open \d+ %/ }).waitFor()
-    await row.getByText(/^in \d+ s$/).waitFor()
+    await row.getByText(/^in \d+ min\b/).waitFor()
   })
 
   it('shows the failures that opened a breaker', async () => {
@@ -113,7 +113,7 @@ inBrowser('the breakers page', () => {
     await page.getByRole('link', { name: 'Breakers' }).click()
     const row = page.locator('.breaker', { hasText: 'service:postgres' })
     await row.locator('.state').waitFor()
-    await row.getByText(/^in \d+ s$/).waitFor()
+    await row.getByText(/^in \d+ min\b/).waitFor()
     await page.unrouteAll({ behavior: 'ignoreErrors' })
   })
 

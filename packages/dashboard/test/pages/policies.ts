@@ -223,7 +223,7 @@ inBrowser('the policies page', () => {
       expect([label, await page.getByLabel(label, { exact: true }).isDisabled()]).toEqual([label, true])
     const values = page.getByLabel('Values of the shared breaker gemini')
     expect(await values.textContent()).toBe(
-      'Failure threshold4WindowconsecutiveOpen duration30 sSuccesses to close1',
+      'Failure threshold4WindowconsecutiveOpen duration30 minSuccesses to close1',
     )
     await page.getByLabel('Shared breaker', { exact: true }).selectOption('')
     for (const label of dedicated)
