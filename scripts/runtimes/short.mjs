@@ -10,7 +10,7 @@ import { createFetch } from 'holdfast/http'
 
 const down = () => Promise.reject(new Error('down'))
 
-const retried = guard({ retry: { maxAttempts: 3, baseDelay: '1ms' }, timeout: { total: '10s' } })
+const retried = guard({ retry: { maxAttempts: 3, baseDelay: '1ms' }, timeout: { total: '10m' } })
 const error = await retried.run(down).catch((thrown) => thrown)
 assert.equal(sessionOf(error)?.attempts.length, 3)
 
