@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream'
+import { pipeline, Readable } from 'node:stream'
 import {
   Agent,
   FormData,
@@ -73,6 +73,40 @@ describe.each(Object.entries(ways))('the interceptor under %s', (way, send) => {
     const server = await serve(503, 503, { status: 503, body: 'down' })
     const { status, text } = await send(server.url, { dispatcher: agent() })
     expect([status, await text(), server.seen.length]).toEqual([503, 'down', 3])
+  })
+
+  it('drops a failed response with more than 64 kB instead of reading it', async () => {
+    const TOTAL_BYTES = 64 * 1024 * 1024
+    const chunk = Buffer.alloc(65_536)
+    let sent = 0
+    function* chunks() {
+      for (; sent < TOTAL_BYTES; sent += chunk.length) yield chunk
+    }
+    const server = await serve((_request, response) => {
+      response.writeHead(503)
+      pipeline(Readable.from(chunks()), response, () => {})
+    })
+    // On this clock no time passes, so the limit of the time does not end the response.
+    const dispatcher = agent({ clock: fakeClock(), retry: immediate })
+    expect((await send(server.url, { dispatcher })).status).toBe(200)
+    expect(sent).toBeLessThan(TOTAL_BYTES)
+  })
+
+  it('drops a failed response that does not end in time', async () => {
+    const clock = fakeClock()
+    let isClosed = false
+    const server = await serve(({ socket }, response) => {
+      socket.on('close', () => (isClosed = true))
+      response.writeHead(503, { 'content-length': '100' }).write('half')
+    })
+    let status = 0
+    void send(server.url, { dispatcher: agent({ clock, retry: immediate }) }).then(
+      (response) => (status = response.status),
+    )
+    // The clock moves until the response is read and its time is over.
+    while (status === 0) await clock.advance(100)
+    expect(status).toBe(200)
+    await until(() => isClosed)
   })
 
   it('reuses connections', async () => {
