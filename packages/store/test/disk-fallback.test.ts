@@ -1,4 +1,4 @@
-import { readdir, writeFile } from 'node:fs/promises'
+import { readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -124,6 +124,17 @@ describe('a disk fallback', () => {
     next.resume()
     expect(await next.get('dlq_1')).toMatchObject({ dlqId: 'dlq_1' })
     expect(await deadLetters.get('dlq_1', at(9))).toBeUndefined()
+  })
+
+  it('is readable by its owner only', async () => {
+    const { spill, dir } = await spillOf({ add: () => Promise.reject(new Error('down')) })
+    await spill.add([letter(1)], NO_LIMIT)
+    const names = await readdir(dir, { recursive: true })
+    expect(names).toContain('store.txt')
+    for (const name of names) {
+      const found = await stat(join(dir, name))
+      expect((found.mode & 0o777).toString(8), name).toBe(found.isDirectory() ? '700' : '600')
+    }
   })
 
   it('rejects a folder with entries of another database', async () => {
