@@ -278,7 +278,7 @@ export const safePattern = () =>
       .string()
       .min(1)
       .refine((source) => patternProblem('', source) === undefined),
-    'a regular expression without nested repetition',
+    'a regular expression that needs few steps',
   )
 
 /** The url of a store. It may contain credentials, so it is never shown completely. */

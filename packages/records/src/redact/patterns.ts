@@ -1,58 +1,11 @@
 import { createProblem, type OptionProblem } from 'holdfast/internal'
+import { patternSteps } from './pattern-cost.js'
 
 /** The longest pattern of a user. */
 const MAX_PATTERN_LENGTH = 1000
 
-interface PatternGroup {
-  /** Whether it contains an unbounded repetition. */
-  hasRepeat: boolean
-  /** The first token of each alternative. */
-  readonly starts: string[]
-}
-
-const isUnboundedRepeat = (rest: string) => /^(?:[*+]|\{\d+,\})/.test(rest)
-
-/** One character, class or escape of a pattern. */
-const TOKEN_PATTERN = /^(?:\\[\s\S]|\[(?:\\[\s\S]|[^\]\\])*\]|[\s\S])/
-
-/** Whether two alternatives can begin with the same character. Classes and escapes can begin with any character. */
-const canOverlap = (starts: readonly string[]) =>
-  starts.length > 1 &&
-  (starts.some((start) => /^[\\[.(]/.test(start)) || new Set(starts).size < starts.length)
-
-/**
- * Whether a pattern may take exponential time: an unbounded repetition, or alternatives that overlap, inside an unbounded
- * repetition.
- */
-function isExponential(source: string): boolean {
-  const open: PatternGroup[] = []
-  let group: PatternGroup = { hasRepeat: false, starts: [] }
-  let isStart = true
-  for (let rest = source; rest !== ''; ) {
-    const opening = /^\((?:\?(?:[:=!]|<[=!]|<\w+>))?/.exec(rest)
-    const piece = opening?.[0] ?? TOKEN_PATTERN.exec(rest)?.[0] ?? rest
-    rest = rest.slice(piece.length)
-    if (opening !== null) {
-      if (isStart) group.starts.push('(')
-      open.push(group)
-      group = { hasRepeat: false, starts: [] }
-      isStart = true
-    } else if (piece === ')') {
-      const inner = group
-      group = open.pop() ?? { hasRepeat: false, starts: [] }
-      const isUnbounded = isUnboundedRepeat(rest)
-      if (isUnbounded && (inner.hasRepeat || canOverlap(inner.starts))) return true
-      if (isUnbounded || inner.hasRepeat) group.hasRepeat = true
-      isStart = false
-    } else if (piece === '|') isStart = true
-    else {
-      if (isStart) group.starts.push(piece.startsWith('[') ? '[' : piece)
-      isStart = false
-      if (isUnboundedRepeat(rest)) group.hasRepeat = true
-    }
-  }
-  return false
-}
+/** The most steps of a search at one position: a few repetitions of any length, none of which multiplies the steps of another. */
+const MAX_STEPS = 65_000
 
 /** The problem of a pattern; undefined if it is valid. A pattern that matches an empty text would match between all characters. */
 export function patternProblem(path: string, source: unknown): OptionProblem | undefined {
@@ -66,9 +19,9 @@ export function patternProblem(path: string, source: unknown): OptionProblem | u
   } catch (error) {
     return problem('a valid regular expression', `${JSON.stringify(source)}: ${(error as Error).message}`)
   }
-  if (isExponential(source))
+  if (patternSteps(source) > MAX_STEPS)
     return problem(
-      'a regular expression without a repetition inside a repetition, which can take exponential time',
+      'a regular expression that needs few steps: no repetition inside a repetition, and after each repetition a character that it cannot match, or a limit such as {1,20}',
     )
   return undefined
 }

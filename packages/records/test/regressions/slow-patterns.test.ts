@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import { patternProblem } from '../../src/redact/patterns.js'
+
+// Patterns for which a search takes seconds for 40 to 1,500 characters were accepted, because only unbounded repetitions inside
+// unbounded ones were rejected.
+
+test.each([
+  '(?:\\w{1,20})+!',
+  '(aa?)+!',
+  '(?:a{1,30}){1,30}!',
+  '(?:[A-Z0-9]{1,4} ?)+;',
+  '\\w*\\w*\\w*\\w*!',
+  '\\w*\\w*!',
+  '.*foo.*bar',
+  '\\w+-?\\w+!',
+  '(?:a?b?a?)+!',
+  '(?:|a|a)+!',
+  '(?:^a|a)+!',
+  '(?=(a{1,9}))(?:\\1?a?)+!',
+  '\\w+(?=.*x)!',
+  '(?=.*a.*b)c',
+  '(?<=\\w*\\w*)x',
+  '(?:\\w+\\s*){3}!',
+  '(\\w+)\\1!',
+  '(?:\\x61|a)+!',
+  '(?:\\141|a)+!',
+  '(?:[^]|a)+!',
+  `${'('.repeat(300)}a${')+'.repeat(300)}`,
+])('a pattern that can take long is reported: %s', (pattern) => {
+  expect(patternProblem('redact.patterns.0', pattern)).toMatchObject({
+    code: 'invalid',
+    expected: expect.stringContaining('after each repetition a character that it cannot match') as string,
+  })
+})
+
+test.each([
+  '(?:\\d{1,3}\\.){3}\\d{1,3}',
+  '[\\w.+-]+@[\\w-]+\\.[\\w.]+',
+  '\\b\\d{3}-\\d{2}-\\d{4}\\b',
+  '(?:\\+\\d{1,3}[ -]?)?\\d{3}[ -]?\\d{4}',
+  '[A-Z]{2}\\d{2}(?: ?[A-Z0-9]{4}){3,7}',
+  '(?:\\d{4}[- ]?){4}',
+  'sk-[A-Za-z0-9]{20,}',
+  'Bearer\\s+\\S+',
+  '-----BEGIN[^-]+-----',
+  '.{0,100}foo.{0,100}bar',
+  '(?<!\\w)id=[^;]*;',
+  'customer: [^,]+, ?\\d+',
+])('a pattern that needs few steps is accepted: %s', (pattern) => {
+  expect(patternProblem('redact.patterns.0', pattern)).toBeUndefined()
+})
