@@ -1,5 +1,6 @@
 import { AUDIT_ACTIONS, auditCodec } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
+import { respondWithPage } from '../http/json-list.js'
 import type { Routes } from './routes.js'
 import {
   optionalWord,
@@ -30,9 +31,7 @@ export function addAuditRoutes({ hf, addRoute }: Routes): void {
       }),
       responses: { 200: { description: 'A page of audit records', schema: pageSchema(recordSchemas.audit) } },
     },
-    async ({ query }) => {
-      const { items, ...rest } = await hf.audit.list(query)
-      return { body: { items: items.map(auditCodec.encode), ...rest } }
-    },
+    async ({ query, honoContext }) =>
+      respondWithPage(honoContext, 'items', await hf.audit.list(query), auditCodec.encode),
   )
 }

@@ -2,6 +2,7 @@ import { HOUR_MS } from '@holdfast/records/constants'
 import { breakerCodec, breakerEventCodec, breakerSchema } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import { ApiError } from '../http/api-error.js'
+import { respondWithPage } from '../http/json-list.js'
 import { paginate } from '../http/page.js'
 import type { Routes } from './routes.js'
 import {
@@ -87,15 +88,15 @@ export function addBreakerRoutes({ hf, addRoute, settings }: Routes): void {
         },
       },
     },
-    async ({ query }) => {
+    async ({ query, honoContext }) => {
       const from = new Date(settings.clock.wall() - query.hours * HOUR_MS)
-      const { items, ...rest } = await hf.breakers.events({
+      const page = await hf.breakers.events({
         from,
         id: query.id,
         limit: query.limit,
         cursor: query.cursor,
       })
-      return { body: { events: items.map(breakerEventCodec.encode), ...rest } }
+      return respondWithPage(honoContext, 'events', page, breakerEventCodec.encode)
     },
   )
 

@@ -1,6 +1,7 @@
 import { deadLetterCodec, deadLetterStatsCodec } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import { ApiError } from '../http/api-error.js'
+import { respondWithPage } from '../http/json-list.js'
 import {
   batchSchema,
   countSchema,
@@ -34,9 +35,9 @@ export function addDeadLetterRoutes({ hf, addRoute, jobs }: Routes): void {
       }),
       responses: { 200: { description: 'A page of entries', schema: pageSchema(recordSchemas.deadLetter) } },
     },
-    async ({ query: { limit, cursor, order, ...query } }) => {
-      const { items, ...rest } = await hf.deadLetters.list({ limit, cursor, order, ...toSelection(query) })
-      return { body: { items: items.map(deadLetterCodec.encode), ...rest } }
+    async ({ query: { limit, cursor, order, ...query }, honoContext }) => {
+      const page = await hf.deadLetters.list({ limit, cursor, order, ...toSelection(query) })
+      return respondWithPage(honoContext, 'items', page, deadLetterCodec.encode)
     },
   )
 

@@ -2,6 +2,7 @@ import { ERROR_CATEGORIES } from '@holdfast/records/constants'
 import { errorRecordCodec, SEVERITIES } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import { ApiError } from '../http/api-error.js'
+import { respondWithPage } from '../http/json-list.js'
 import type { HoldfastLike } from '../runtime-api.js'
 import type { Routes } from './routes.js'
 import {
@@ -118,10 +119,8 @@ export function addErrorRoutes({ hf, addRoute }: Routes): void {
       }),
       responses: { 200: { description: 'A page of error records', schema: pageSchema(recordSchemas.error) } },
     },
-    async ({ query }) => {
-      const { items, ...rest } = await hf.errors.list(query)
-      return { body: { items: items.map(errorRecordCodec.encode), ...rest } }
-    },
+    async ({ query, honoContext }) =>
+      respondWithPage(honoContext, 'items', await hf.errors.list(query), errorRecordCodec.encode),
   )
 
   addRoute(

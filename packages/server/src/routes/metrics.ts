@@ -9,6 +9,7 @@ import {
 } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import { nextMacrotask } from 'holdfast/internal'
+import { serializeInTurns } from '../http/json-list.js'
 import { fieldError } from '../http/validation.js'
 import type { Routes } from './routes.js'
 import { hoursParam, optionalWord, recordSchemas, stepParam, timeRangeParams } from './schemas.js'
@@ -115,11 +116,11 @@ export function addMetricsRoutes({ hf, addRoute, settings }: Routes): void {
 async function serializeOperations(metrics: MetricsByOperation): Promise<string> {
   const { operations: _none, ...head } = byOperationCodec.encode({ ...metrics, operations: [] })
   const withoutPoints = { ...metrics, total: { ...metrics.total, dataPoints: [] } }
-  const parts: string[] = []
-  for (const operation of metrics.operations) {
-    await nextMacrotask()
-    const { operations } = byOperationCodec.encode({ ...withoutPoints, operations: [operation] })
-    parts.push(JSON.stringify(operations[0]))
-  }
-  return `${JSON.stringify(head).slice(0, -1)},"operations":[${parts.join(',')}]}`
+  await nextMacrotask()
+  const list = await serializeInTurns(
+    metrics.operations,
+    (operation) => byOperationCodec.encode({ ...withoutPoints, operations: [operation] }).operations[0],
+    1,
+  )
+  return `${JSON.stringify(head).slice(0, -1)},"operations":${list}}`
 }

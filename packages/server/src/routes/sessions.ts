@@ -1,6 +1,7 @@
 import { sessionCodec } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import { ApiError } from '../http/api-error.js'
+import { respondWithPage } from '../http/json-list.js'
 import type { Routes } from './routes.js'
 import {
   booleanParam,
@@ -42,10 +43,9 @@ export function addSessionRoutes({ hf, addRoute }: Routes): void {
       }),
       responses: { 200: { description: 'A page of sessions', schema: pageSchema(recordSchemas.session) } },
     },
-    async ({ query: { policy_id, correlation_id, ...query } }) => {
+    async ({ query: { policy_id, correlation_id, ...query }, honoContext }) => {
       const filter = { ...query, policyId: policy_id, correlationId: correlation_id }
-      const { items, ...rest } = await hf.sessions.list(filter)
-      return { body: { items: items.map(sessionCodec.encode), ...rest } }
+      return respondWithPage(honoContext, 'items', await hf.sessions.list(filter), sessionCodec.encode)
     },
   )
 
