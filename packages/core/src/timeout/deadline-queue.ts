@@ -85,10 +85,15 @@ export class DeadlineQueue {
         reportOnce('a deadline', first, error) // deadlines of other calls must still expire
       }
     }
-    // An expired call can have started new calls that set the timer.
-    if (this.head === undefined || this.timer !== undefined) return
+    if (this.head === undefined) return
+    const dueAt = this.head.startedAt + timeout
+    // An expired call can have started new calls that set the timer, which can be later than the first entry is due.
+    if (this.timer !== undefined) {
+      if (this.timerDueAt <= dueAt) return
+      this.clearTimer()
+    }
     this.isTimerExact = true
-    this.setTimer(this.head.startedAt + timeout - now, now)
+    this.setTimer(dueAt - now, now)
   }
 
   private setTimer(ms: number, now: number): void {
