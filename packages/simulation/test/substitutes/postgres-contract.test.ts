@@ -9,7 +9,7 @@ import type { Store } from '../../../store/src/store.js'
 import { at, audit, event, letter, storedBreaker } from '../../../store/test/contract/records.js'
 import { describeStore } from '../../../store/test/contract.js'
 import { makeFolder } from '../../../store/test/place.js'
-import { PostgresServer } from '../../../store/test/postgres-server.js'
+import { LONG_TIMEOUTS, PostgresServer } from '../../../store/test/postgres-server.js'
 import { JOURNAL_STATEMENT } from '../../src/substitutes/postgres/journal-statements.js'
 import { createSimulatedPostgres, type SimulatedPostgres } from '../../src/substitutes/postgres/server.js'
 import { PostgresSession } from '../../src/substitutes/postgres/session.js'
@@ -219,7 +219,7 @@ describe('the simulated PostgreSQL, compared with a real one', () => {
           async (steps) => {
             const schema = `simulation_${schemas++}`
             const real = [0, 1].map((n) =>
-              openPostgres(server.url, { schema, spillDir: join(dir, `${n}`) }),
+              openPostgres(server.url, { ...LONG_TIMEOUTS, schema, spillDir: join(dir, `${n}`) }),
             ) as [Store, Store]
             const postgres = createSimulatedPostgres()
             const simulated = [await openSimulated(postgres), await openSimulated(postgres)] as const
@@ -258,10 +258,9 @@ describe('the simulated PostgreSQL, compared with a real one', () => {
   ): Promise<void> {
     const dir = await makeFolder()
     const schema = `histories_${schemaCount++}`
-    const real = [0, 1].map((n) => openPostgres(server.url, { schema, spillDir: join(dir, `${n}`) })) as [
-      Store,
-      Store,
-    ]
+    const real = [0, 1].map((n) =>
+      openPostgres(server.url, { ...LONG_TIMEOUTS, schema, spillDir: join(dir, `${n}`) }),
+    ) as [Store, Store]
     try {
       for (const store of real) await store.open()
       await fc.assert(
@@ -306,7 +305,11 @@ describe('the simulated PostgreSQL, compared with a real one', () => {
 
   it('rejects writes of a read-only server with the same code, and reads from it', async () => {
     const dir = await makeFolder()
-    const real = openPostgres(server.url, { schema: 'read_only', spillDir: join(dir, 'spill') })
+    const real = openPostgres(server.url, {
+      ...LONG_TIMEOUTS,
+      schema: 'read_only',
+      spillDir: join(dir, 'spill'),
+    })
     await real.open()
     await real.values.set('k', 1)
     await server.admin('ALTER ROLE postgres SET default_transaction_read_only = on')

@@ -92,7 +92,9 @@ export class PostgresSession {
       return resultOf(found === undefined ? [] : [found])
     }
     if (text.startsWith(JOURNAL_STATEMENT))
-      return this.executeOnJournal(text.slice(JOURNAL_STATEMENT.length), values, now, isLate)
+      return this.seeOwnDeletions(() =>
+        this.executeOnJournal(text.slice(JOURNAL_STATEMENT.length), values, now, isLate),
+      )
     if (text.startsWith(ALIAS_STATEMENT)) return resultOf(this.executeOnAliases(text, values))
     if (text.startsWith('BEGIN')) this.begin(text)
     return resultOf([])
@@ -183,6 +185,17 @@ export class PostgresSession {
     if (method === undefined) throw new PostgresError(['42601', `unknown statement ${name}`])
     const result = method.call(journal, ...parts, ...(name === 'select' ? [values] : values.slice(0, 1)))
     return resultOf((result as Record<string, unknown>[] | undefined) ?? [])
+  }
+
+  /** Executes a statement that does not find the rows which its own transaction has deleted. Other transactions still find them. */
+  private seeOwnDeletions<T>(execute: () => T): T {
+    const deletions = this.changes.filter(({ deleted }) => deleted !== undefined)
+    const reverts = deletions.map(({ apply }) => apply())
+    try {
+      return execute()
+    } finally {
+      for (const revert of reverts.toReversed()) revert()
+    }
   }
 
   /** Adds a change, which is made with the COMMIT of the transaction, or at once without one. */
