@@ -12,7 +12,7 @@ it('sends a batch of events after the reply to the one before', async () => {
   const replies: (() => void)[] = []
   const run = () => new Promise<void>((resolve) => replies.push(resolve))
   const redis = { isUp: true, run } as unknown as RedisConnection
-  const stream = new FleetEventStream({ clock } as RuntimeContext, redis, 'n1', () => {})
+  const stream = new FleetEventStream({ clock } as unknown as RuntimeContext, redis, 'n1', () => {})
   const add = (eventId: string) => stream.add({ eventId, timestamp: new Date(0) } as RetryEvent)
   add('a')
   await clock.advance(100)
