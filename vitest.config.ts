@@ -74,8 +74,11 @@ const together = [
   'nestjs',
 ]
 
-/** Test files that do not share a process, because they replace the global `fetch`. */
-const apart = ['packages/core/test/{http,undici}/**/*.test.ts']
+/** Test files that do not share a process, because they replace the global `fetch` or a module of Node.js. */
+const apart = [
+  'packages/core/test/{http,undici}/**/*.test.ts',
+  'packages/{server,proxy}/test/**/constant-time.test.ts',
+]
 
 /** Tests that another runtime than Node.js does not pass. */
 const { files: knownFailures, testNamePattern } = exclusions()
@@ -102,11 +105,11 @@ export default defineConfig({
             ...knownFailures,
             // Projects of their own: scripts/check-projects.mjs runs them.
             'test/projects/**',
-            `packages/{${together.join(',')}}/test/!({http,undici})/**`,
-            `packages/{${together.join(',')}}/test/*.test.ts`,
+            `packages/{${together.join(',')}}/test/**`,
           ],
         },
       },
+      { extends: true, test: { name: 'apart', include: apart, exclude: knownFailures } },
     ],
     ...(testNamePattern && { testNamePattern }),
     // One worker more than there are cores, because tests of browsers, processes and servers mostly wait.

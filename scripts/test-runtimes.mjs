@@ -21,7 +21,7 @@ for (const { name, binary, args } of selected) {
         '--reporter=dot',
         '--project=core',
         '--project=runtime',
-        '--project=each', // the tests of http and undici
+        '--project=apart', // the tests of http and undici
         'packages/core/test',
         'packages/runtime/test',
       ]
