@@ -14,9 +14,11 @@ const redactParameters = (query: string): string =>
     SHOWN_PARAMETERS.has(name.slice(0, -1)) ? found : `${mark}${name}${REDACTED}`,
   )
 
-/** Some services take a key in the path. */
+/** Some services take a key in the path, and a path or a list can contain another url with credentials. */
 const redactPath = (path: string): string =>
-  path.replace(/(?<=[/\\])[^/\\]{20,}/g, (part) => (/\d/.test(part) && /[a-z]/i.test(part) ? REDACTED : part))
+  path
+    .replace(/(?<=:[/\\]{1,2})[^/\\]*@/g, `${REDACTED}@`)
+    .replace(/(?<=[/\\])[^/\\]{20,}/g, (part) => (/\d/.test(part) && /[a-z]/i.test(part) ? REDACTED : part))
 
 /** The part of a url that can be shown: the origin, or also the path and the names of the parameters. */
 function redactUrl(url: string, shown: 'address' | 'origin'): string | undefined {

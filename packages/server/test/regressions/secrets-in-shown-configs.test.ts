@@ -1,4 +1,5 @@
 import { parseConfig } from '@holdfast/runtime'
+import { redactUrls } from '@holdfast/runtime/config'
 import { expect, test } from 'vitest'
 import { World } from '../cli/world.js'
 import { open } from '../fixture.js'
@@ -67,4 +68,11 @@ test('the API shows no secret to a viewer', async () => {
   const others = ['/config/diff?to=0', '/pools/proxies/members', '/pools']
   for (const path of ['/config', ...others])
     expect(JSON.stringify((await ask('GET', `/api/v1${path}`)).body)).not.toMatch(SECRET)
+})
+
+test.each([
+  ['http://ann:hunter2@a:1,http://ben:hunter2@b:1', 'http://[redacted]@a:1,http://[redacted]@b:1'],
+  ['http://127.0.0.1:1/https://ann:hunter2@a/b', 'http://127.0.0.1:1/https://[redacted]@a/b'],
+])('no credentials of a url within a url are shown: %s', (text, shown) => {
+  expect(redactUrls(text)).toBe(shown)
 })
