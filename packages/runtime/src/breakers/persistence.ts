@@ -96,8 +96,14 @@ export class BreakerPersistence {
       await store.save(rows)
     } catch (error) {
       for (const breaker of breakers) if (!this.changed.has(breaker.id)) this.changed.set(breaker.id, breaker)
-      this.retryTimer ??= clock.setTimer(() => void this.flush(), SAVE_RETRY_MS)
+      this.scheduleRetry()
       onFailed(error)
     }
+  }
+
+  /** A store that stays unavailable must not keep a process alive that has nothing else to do. */
+  private scheduleRetry(): void {
+    this.retryTimer ??= this.options.clock.setTimer(() => void this.flush(), SAVE_RETRY_MS)
+    ;(this.retryTimer as { unref?(): void } | undefined)?.unref?.()
   }
 }

@@ -1,6 +1,8 @@
 import { join } from 'node:path'
+import { CircuitBreaker } from 'holdfast'
 import { fakeClock } from 'holdfast/testing'
 import { expect, it } from 'vitest'
+import { BreakerPersistence } from '../../src/breakers/persistence.js'
 import { folder, start } from './setup.js'
 
 const config = { circuitBreakers: { n: { timeoutDuration: 60_000, persistState: true } } }
@@ -44,4 +46,31 @@ it('saves a breaker on close if the store failed when it opened', async () => {
   await hf.close()
   const restarted = await start(config, { store, clock })
   expect(await restarted.hf.breakers.get('service:n')).toMatchObject({ state: 'open' })
+})
+
+// The timer of the repetition kept a process alive for as long as its store was not available.
+it('does not keep a process alive to repeat a failed save', async () => {
+  const clock = fakeClock()
+  const refTimers = new Set<object>()
+  const persistence = new BreakerPersistence({
+    clock: {
+      ...clock,
+      setTimer: (fn, ms) => {
+        const timer = { unref: () => refTimers.delete(timer) }
+        refTimers.add(timer)
+        clock.setTimer(() => {
+          refTimers.delete(timer)
+          fn()
+        }, ms)
+        return timer
+      },
+      clearTimer: () => {},
+    },
+    store: { load: async () => [], save: () => Promise.reject(new Error('the store is not available')) },
+    onFailed: () => {},
+  })
+  persistence.scheduleSave(new CircuitBreaker({ id: 'service:n' }))
+  expect(refTimers.size).toBe(1)
+  await clock.advance(1000)
+  expect(refTimers.size).toBe(0)
 })
