@@ -160,13 +160,16 @@ function computeShape(node: Node): Shape {
   }
 }
 
+/** A product that is 0 where one number is 0 and the other one infinite. */
+const multiply = (a: number, b: number): number => (a === 0 || b === 0 ? 0 : a * b)
+
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0)
 
 function sequenceCost(parts: readonly Node[], after: Rest): Cost {
   let cost: Cost = { ways: 1, steps: 0, rest: after }
   for (const part of parts.toReversed()) {
     const { ways, steps, rest } = costOf(part, cost.rest)
-    cost = { ways: ways * cost.ways, steps: steps + ways * cost.steps, rest }
+    cost = { ways: ways * cost.ways, steps: steps + multiply(ways, cost.steps), rest }
   }
   return cost
 }
@@ -226,7 +229,7 @@ function repeatCost({ body, min, max }: Extract<Node, { type: 'repeat' }>, after
   const ends = Math.max(1, times - min + 1)
   return {
     ways: isSeparated || after.isCertain ? 1 : ends,
-    steps: times * once.steps + ends * after.tries,
+    steps: multiply(times, once.steps) + ends * after.tries,
     rest,
   }
 }

@@ -25,6 +25,11 @@ test.each([
   '(?:\\x61|a)+!',
   '(?:\\141|a)+!',
   '(?:[^]|a)+!',
+  // The bound of a group whose last part can match in infinitely many ways was not a number, which is not above the limit.
+  '((aa?)+)!',
+  '(?:(?:\\w{1,20})+)!',
+  '(?:x(?:a|a)*)!',
+  '(?:(?:\\w|\\d)+|x)!',
   `${'('.repeat(300)}a${')+'.repeat(300)}`,
 ])('a pattern that can take long is reported: %s', (pattern) => {
   expect(patternProblem('redact.patterns.0', pattern)).toMatchObject({
