@@ -66,7 +66,11 @@ it('does not keep a process alive to repeat a failed save', async () => {
       },
       clearTimer: () => {},
     },
-    store: { load: async () => [], save: () => Promise.reject(new Error('the store is not available')) },
+    store: {
+      load: async () => [],
+      save: () => Promise.reject(new Error('the store is not available')),
+      delete: async () => {},
+    },
     onFailed: () => {},
   })
   persistence.scheduleSave(new CircuitBreaker({ id: 'service:n' }))
