@@ -37,6 +37,8 @@ interface Cost {
   readonly ways: number
   /** The largest number of steps for all of them. */
   readonly steps: number
+  /** The largest number of steps if the part does not match; for a part after which the rest is not certain, all steps. */
+  readonly failedSteps: number
   readonly rest: Rest
 }
 
@@ -166,10 +168,17 @@ const multiply = (a: number, b: number): number => (a === 0 || b === 0 ? 0 : a *
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0)
 
 function sequenceCost(parts: readonly Node[], after: Rest): Cost {
-  let cost: Cost = { ways: 1, steps: 0, rest: after }
+  let cost: Cost = { ways: 1, steps: 0, failedSteps: 0, rest: after }
   for (const part of parts.toReversed()) {
-    const { ways, steps, rest } = costOf(part, cost.rest)
-    cost = { ways: ways * cost.ways, steps: steps + multiply(ways, cost.steps), rest }
+    const { ways, steps, failedSteps, rest } = costOf(part, cost.rest)
+    // Where the rest is certain, the search ends when the following parts match, so all their other tries fail.
+    const triedSteps = after.isCertain ? cost.failedSteps : cost.steps
+    cost = {
+      ways: ways * cost.ways,
+      steps: steps + multiply(ways - 1, triedSteps) + cost.steps,
+      failedSteps: cost.rest.isCertain ? failedSteps : steps + multiply(ways, triedSteps),
+      rest,
+    }
   }
   return cost
 }
@@ -183,11 +192,13 @@ function choiceCost(options: readonly Node[], after: Rest): Cost {
     first = union(first, rest.first)
     return isNew
   })
-  const [ways, steps] = [costs.map((each) => each.ways), costs.map((each) => each.steps)]
   const tries = sum(costs.map(({ rest }) => rest.tries))
+  const stepsOf = (steps: readonly number[]) => (isDecided ? Math.max(...steps) + tries : sum(steps))
+  const ways = costs.map((each) => each.ways)
   return {
     ways: isDecided ? Math.max(...ways) : sum(ways),
-    steps: isDecided ? Math.max(...steps) + tries : sum(steps),
+    steps: stepsOf(costs.map((each) => each.steps)),
+    failedSteps: stepsOf(costs.map((each) => each.failedSteps)),
     rest: {
       first: costs.reduce((found, { rest }) => union(found, rest.first), NO_CHARACTERS),
       isEmpty: costs.some(({ rest }) => rest.isEmpty),
@@ -222,16 +233,22 @@ function repeatCost({ body, min, max }: Extract<Node, { type: 'repeat' }>, after
       level *= ways
       all += level
     }
-    return { ways: all, steps: all * Math.max(1, once.steps), rest }
+    const steps = all * Math.max(1, once.steps)
+    return { ways: all, steps, failedSteps: steps, rest }
   }
+  // The search ends where the repetition ends.
+  if (after.isCertain)
+    return {
+      ways: 1,
+      steps: multiply(times, once.steps) + after.tries,
+      failedSteps: multiply(min, once.steps),
+      rest,
+    }
   // All but one of the places where the repetition can end are rejected by the next character.
   const isSeparated = !after.isEmpty && length > 0 && areDisjoint(first, after.first)
   const ends = Math.max(1, times - min + 1)
-  return {
-    ways: isSeparated || after.isCertain ? 1 : ends,
-    steps: multiply(times, once.steps) + ends * after.tries,
-    rest,
-  }
+  const steps = multiply(times, once.steps) + ends * after.tries
+  return { ways: isSeparated ? 1 : ends, steps, failedSteps: steps, rest }
 }
 
 function costOf(node: Node, after: Rest): Cost {
@@ -240,19 +257,31 @@ function costOf(node: Node, after: Rest): Cost {
       return {
         ways: 1,
         steps: 1,
+        failedSteps: 1,
         rest: { first: shapeOf(node).first, isEmpty: false, isCertain: false, tries: 1 },
       }
     case 'assertion':
-      return { ways: 1, steps: 1, rest: { ...after, isCertain: false, tries: after.tries + 1 } }
+      return {
+        ways: 1,
+        steps: 1,
+        failedSteps: 1,
+        rest: { ...after, isCertain: false, tries: after.tries + 1 },
+      }
     case 'reference':
-      return { ways: 1, steps: TEXT_CHARS, rest: UNKNOWN }
+      return { ways: 1, steps: TEXT_CHARS, failedSteps: TEXT_CHARS, rest: UNKNOWN }
     case 'unknown':
-      return { ways: 1, steps: Number.POSITIVE_INFINITY, rest: UNKNOWN }
+      return {
+        ways: 1,
+        steps: Number.POSITIVE_INFINITY,
+        failedSteps: Number.POSITIVE_INFINITY,
+        rest: UNKNOWN,
+      }
     case 'look': {
       // A lookbehind is read backwards, where nothing is known about what is next.
-      const { ways, steps } = costOf(node.body, node.isBehind ? UNKNOWN : END)
+      const body = costOf(node.body, node.isBehind ? UNKNOWN : END)
       // A lookaround is read at each place before the next character is compared.
-      return { ways: 1, steps: node.isBehind ? ways * steps : steps, rest: UNKNOWN }
+      const steps = node.isBehind ? body.ways * body.steps : body.steps
+      return { ways: 1, steps, failedSteps: steps, rest: UNKNOWN }
     }
     case 'sequence':
       return sequenceCost(node.parts, after)
@@ -263,8 +292,62 @@ function costOf(node: Node, after: Rest): Cost {
   }
 }
 
+/** The characters with which every match begins, as far as each is one character of the pattern, and whether these are all. */
+interface Prefix {
+  readonly characters: readonly Characters[]
+  readonly isAll: boolean
+}
+
+function prefixOf(node: Node): Prefix {
+  switch (node.type) {
+    case 'character':
+      return { characters: [shapeOf(node).first], isAll: true }
+    case 'assertion':
+      return { characters: [], isAll: true }
+    case 'repeat':
+      return { characters: node.min === 0 ? [] : prefixOf(node.body).characters, isAll: false }
+    case 'sequence': {
+      const characters: Characters[] = []
+      for (const part of node.parts) {
+        const prefix = prefixOf(part)
+        characters.push(...prefix.characters)
+        if (!prefix.isAll) return { characters, isAll: false }
+      }
+      return { characters, isAll: true }
+    }
+    case 'choice': {
+      const options = node.options.map((option) => prefixOf(option).characters)
+      const length = Math.min(...options.map((option) => option.length))
+      const characters = Array.from({ length }, (_, at) =>
+        options.reduce((all, option) => union(all, option[at] as Characters), NO_CHARACTERS),
+      )
+      return { characters, isAll: false }
+    }
+    case 'look':
+    case 'reference':
+    case 'unknown':
+      return { characters: [], isAll: false }
+  }
+}
+
+/** The smallest distance of two positions of a text at which matches can begin. */
+function startDistance(node: Node): number {
+  const { characters } = prefixOf(node)
+  let distance = 1
+  while (
+    distance < characters.length &&
+    characters.slice(distance).some((each, at) => areDisjoint(each, characters[at] as Characters))
+  )
+    distance++
+  return distance
+}
+
 /**
- * An upper bound of the steps that a backtracking search needs at one position of the longest text. A repetition multiplies the
- * steps of everything after it, unless the next character cannot belong to it.
+ * An upper bound of the steps that a backtracking search needs per position of the longest text. A repetition multiplies the steps
+ * of everything after it, unless the next character cannot belong to it. A pattern that begins with a text such as `key=` can
+ * begin at every fourth position at most.
  */
-export const patternSteps = (source: string): number => costOf(parsePattern(source), END).steps
+export function patternSteps(source: string): number {
+  const node = parsePattern(source)
+  return costOf(node, END).steps / startDistance(node)
+}

@@ -4,8 +4,8 @@ import { patternSteps } from './pattern-cost.js'
 /** The longest pattern of a user. */
 const MAX_PATTERN_LENGTH = 1000
 
-/** The most steps of a search at one position: a few repetitions of any length, none of which multiplies the steps of another. */
-const MAX_STEPS = 65_000
+/** The most steps of a search per position: a few repetitions of any length, none of which multiplies the steps of another. */
+const MAX_STEPS = 80_000
 
 /** The problem of a pattern; undefined if it is valid. A pattern that matches an empty text would match between all characters. */
 export function patternProblem(path: string, source: unknown): OptionProblem | undefined {
