@@ -65,7 +65,7 @@ export function missingLine(expected, actual) {
  * @param {{ folder: string, env: NodeJS.ProcessEnv }} place
  */
 export async function follow(file, text, { folder, env }) {
-  /** @type {RunningServer[]} */
+  /** @type {StartedCommand[]} */
   const servers = []
   try {
     for (const step of stepsOf(file, text)) {
@@ -108,13 +108,19 @@ function signalGroup({ pid }, signal) {
 }
 
 /**
- * @typedef {{ child: import('node:child_process').ChildProcess, fail(reason: string): Error }} RunningServer
+ * A command that was started, and a function that describes a problem of it with its output until then.
+ *
+ * @typedef {{ child: import('node:child_process').ChildProcess, fail(reason: string): Error }} StartedCommand
+ */
+
+/**
+ * Runs a command until it has ended, and a server until it has printed its expected output.
  *
  * @param {CommandStep} step
  * @param {string} where
  * @param {string} cwd
  * @param {NodeJS.ProcessEnv} env
- * @returns {Promise<RunningServer>} ended, or for a server running after its expected output
+ * @returns {Promise<StartedCommand>}
  */
 async function runCommand({ command, output: expected, isServer }, where, cwd, env) {
   // A group of its own, so that all processes of a command can be ended.
@@ -140,7 +146,7 @@ async function runCommand({ command, output: expected, isServer }, where, cwd, e
   const result = await Promise.race([closed, printed, after(LIMIT_MS)])
   if (result === 'late') {
     signalGroup(child, 'SIGKILL')
-    throw fail(`did not end within ${LIMIT_MS / 1000} s`)
+    throw fail(`did not ${isServer ? 'print the expected output' : 'end'} within ${LIMIT_MS / 1000} s`)
   }
   if (!isServer && child.exitCode !== 0)
     throw fail(`ended with ${child.signalCode ?? `exit code ${child.exitCode}`}`)
