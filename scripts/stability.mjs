@@ -5,9 +5,10 @@
 //   npm run test:stability -- --runs 20 --tests packages/fleet
 //
 // Each run is stored in `.cache/stability.json` (`--results` names another file) when it has ended. `--resume` continues a series
-// that was interrupted, until `--runs` consecutive runs have passed. `--tests` repeats only the step `tests`, with the test files
+// that was interrupted: it makes the runs that are missing to `--runs` consecutive ones. `--tests` repeats only the step `tests`, with the test files
 // whose path contains one of the given texts. `--busy` sets the number of busy processes, and `--json` prints one JSON object per
-// run and one with the summary. The exit code is 1 if fewer consecutive runs passed, and 2 if the series cannot be started.
+// run and one with the summary. The exit code is 1 if fewer consecutive runs passed, and 2 if the series cannot be started or the repository
+// changes during it.
 import { readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'

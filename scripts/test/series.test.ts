@@ -1,5 +1,5 @@
 import { execFileSync, fork } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -198,9 +198,4 @@ test('the table has a line per run, how often each test failed, and the consecut
     '2 cores',
   ])
   expect(failureCounts(runs)).toEqual([['a.test.ts > b', 2]])
-})
-
-test('the file is complete JSON', async () => {
-  await run([PASSED])
-  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(readSeries(file))
 })
