@@ -2,6 +2,9 @@
 const ROW_PATTERN =
   /^\| \[(?<name>[\w-]+)\]\((?<file>[^)]+)\) \| (?<property>.+) \| (?<cases>[\d,]+) \| (?<date>[\d-]+) \| `(?<command>[^`]+)` \|$/
 
+/** The part of the sentence above the table that names the targets with a failed case. */
+const FAILED_PATTERN = /Targets with a failed case: (?<names>.+)\.$/m
+
 /**
  * The last run of a target.
  *
@@ -12,7 +15,7 @@ const ROW_PATTERN =
 const format = (value) => value.toLocaleString('en-US')
 
 /**
- * Replaces the runs in a section with later ones. Targets without a later run keep the run of the section.
+ * Replaces the runs in a section with later ones. Targets without a later run keep the run of the section, also a failed one.
  *
  * @param {string} section the text between the markers
  * @param {readonly string[]} names the names of all targets
@@ -33,11 +36,17 @@ export function updateFuzzSection(section, names, results) {
     throw new Error(
       `expected one row for each target with its property, differences: ${different.join(', ')}`,
     )
+  const failedBefore = FAILED_PATTERN.exec(section)?.groups?.names?.split(', ') ?? []
   const rows = found.map(({ name = '', file, property, cases = '', date = '', command = '' }) => ({
     name,
     file,
     property,
-    run: results.get(name) ?? { cases: Number(cases.replaceAll(',', '')), date, command },
+    run: results.get(name) ?? {
+      cases: Number(cases.replaceAll(',', '')),
+      date,
+      command,
+      failure: failedBefore.includes(name) ? 'a case of an earlier run' : undefined,
+    },
   }))
   const failed = rows.filter(({ run }) => run.failure !== undefined).map(({ name }) => name)
   const dates = rows.map(({ run }) => run.date).sort()
