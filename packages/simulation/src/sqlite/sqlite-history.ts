@@ -1,5 +1,4 @@
-import { runInMacrotask } from '../engine/microtasks.js'
-import { EventLimitError, Scheduler } from '../engine/scheduler.js'
+import { Scheduler } from '../engine/scheduler.js'
 import { Choices } from '../engine/seeded-random.js'
 import { Violation } from '../engine/violation.js'
 import { HistoryClock } from '../store-history/history-clock.js'
@@ -7,6 +6,7 @@ import type { HistoryContext, HistoryPart } from '../store-history/history-part.
 import { JournalHistory } from '../store-history/journal-history.js'
 import { JOURNAL_KINDS } from '../store-history/journal-kinds.js'
 import { QueueHistory } from '../store-history/queue-history.js'
+import { HistoryStop, runHistory } from '../store-history/run-history.js'
 import type { StoreProcess } from '../store-history/store-machine.js'
 import { TableHistory } from '../store-history/table-history.js'
 import { TABLE_KINDS } from '../store-history/table-kinds.js'
@@ -38,9 +38,6 @@ const DURABLE_TABLES: Readonly<Record<string, string>> = {
 const REPEATABLE_PARTS: ReadonlySet<string> = new Set(['values', 'breakers'])
 const FAULTS_WITHOUT_THREADS = STATEMENT_FAULTS.filter((kind) => !kind.startsWith('thread'))
 
-/** The end of a history. */
-class Stop extends Error {}
-
 /**
  * Runs a history of one SQLite store: two processes make changes of all of its parts, one statement after another fails, and each
  * result is compared with naive models. Returns the first promise that was not kept.
@@ -66,9 +63,8 @@ export async function runSqliteHistory(
   ]
   const [queue] = parts as [HistoryPart]
 
-  let isDone = false
   let current = 'the start'
-  const history = async () => {
+  const run = async () => {
     for (let step = 0; step < STEPS; step++) {
       clock.advance()
       const process = await openProcess(machine, choices)
@@ -81,17 +77,16 @@ export async function runSqliteHistory(
       machine.fault = undefined
       machine.database.disarmCrashes()
       checkFlushed(part.name)
-      if (violation !== undefined) throw new Stop()
+      if (violation !== undefined) throw new HistoryStop()
       await endProcess(machine, process, choices)
       const reader = await openProcess(machine, choices)
       for (const each of parts) await each.resolve(reader)
-      if (violation !== undefined) throw new Stop()
+      if (violation !== undefined) throw new HistoryStop()
     }
     for (const process of machine.running) {
       await machine.run(process, (store) => store.close())
       await machine.checkIdle(process)
     }
-    isDone = true
   }
 
   const beginFault = (process: StoreProcess, fault: StatementFault) => {
@@ -110,22 +105,18 @@ export async function runSqliteHistory(
       )
   }
 
-  let problem: Error | undefined
   try {
-    await runInMacrotask(() => {
-      history().catch((error: Error) => {
-        problem = error
-      })
-      scheduler.runUntil(END_MS)
+    await runHistory({
+      scheduler,
+      endMs: END_MS,
+      store: 'a SQLite store',
+      run,
+      describeStep: () => current,
+      report,
     })
-  } catch (error) {
-    if (!(error instanceof EventLimitError)) throw error
-    report(new Violation('hangs', `${error.message} in the history of a SQLite store, ${current}`))
   } finally {
     machine.remove()
   }
-  if (problem !== undefined && !(problem instanceof Stop)) throw problem
-  if (!isDone) report(new Violation('hangs', `${current} of a SQLite store has not ended`))
   return violation
 }
 

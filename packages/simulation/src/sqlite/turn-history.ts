@@ -1,10 +1,10 @@
 import { type DeadLetter, SCHEMA } from '@holdfast/records'
 import type { Store } from '../../../store/src/store.js'
-import { runInMacrotask } from '../engine/microtasks.js'
 import { Scheduler } from '../engine/scheduler.js'
 import { Choices } from '../engine/seeded-random.js'
 import { Violation } from '../engine/violation.js'
 import { JOURNAL_KINDS, journalOf, planRecord } from '../store-history/journal-kinds.js'
+import { runHistory } from '../store-history/run-history.js'
 import { SqliteMachine } from './history-machine.js'
 import { loadRealDriver } from './simulated-database.js'
 
@@ -88,8 +88,7 @@ export async function runTurnHistory(
   }
   const machine = new SqliteMachine(await loadRealDriver(), scheduler, choices.fork(), report)
   let current = 'the start'
-  let isDone = false
-  const history = async () => {
+  const run = async () => {
     let process = machine.start()
     await machine.run(process, (store) => store.open())
     for (let number = 0; number < TURNS && violation === undefined; number++) {
@@ -118,16 +117,18 @@ export async function runTurnHistory(
           ),
         )
     }
-    isDone = true
   }
-  let problem: Error | undefined
-  await runInMacrotask(() => {
-    history().catch((error: Error) => {
-      problem = error
+  try {
+    await runHistory({
+      scheduler,
+      endMs: END_MS,
+      store: 'a SQLite store',
+      run,
+      describeStep: () => current,
+      report,
     })
-    scheduler.runUntil(END_MS)
-  }).finally(() => machine.remove())
-  if (problem !== undefined) throw problem
-  if (!isDone) report(new Violation('hangs', `${current} of a SQLite store has not ended`))
+  } finally {
+    machine.remove()
+  }
   return violation
 }

@@ -1,5 +1,4 @@
-import { runInMacrotask } from '../engine/microtasks.js'
-import { EventLimitError, Scheduler } from '../engine/scheduler.js'
+import { Scheduler } from '../engine/scheduler.js'
 import { Choices } from '../engine/seeded-random.js'
 import { Violation } from '../engine/violation.js'
 import { HistoryClock } from './history-clock.js'
@@ -7,6 +6,7 @@ import type { HistoryContext, HistoryPart } from './history-part.js'
 import { JournalHistory } from './journal-history.js'
 import { JOURNAL_KINDS } from './journal-kinds.js'
 import { QueueHistory } from './queue-history.js'
+import { HistoryStop, runHistory } from './run-history.js'
 import { StoreMachine, type StoreProcess } from './store-machine.js'
 import { TableHistory } from './table-history.js'
 import { TABLE_KINDS } from './table-kinds.js'
@@ -32,9 +32,6 @@ const KINDS = 2
 
 /** Longer than the history needs. */
 const END_MS = 1e9
-
-/** The end of a history. */
-class Stop extends Error {}
 
 /**
  * Runs a history of one files store: two processes on one machine make changes of all of its parts, one operation of the disk after
@@ -65,9 +62,8 @@ export async function runFilesHistory(
   )
   const [queue] = parts as [HistoryPart]
 
-  let isDone = false
   let current = 'the start'
-  const history = async () => {
+  const run = async () => {
     for (let step = 0; step < STEPS; step++) {
       clock.advance()
       const process = await openProcess(machine, choices, report)
@@ -76,7 +72,7 @@ export async function runFilesHistory(
       current = `step ${step} of ${part.name} in ${process.name}, ${process.fault?.kind ?? 'no fault'}`
       traceFiles(current)
       await part.step(process)
-      if (violation !== undefined) throw new Stop()
+      if (violation !== undefined) throw new HistoryStop()
       if (machine.stopped !== undefined) await continueLater(part)
       const wasHit = process.fault?.wasHit === true
       process.fault = undefined
@@ -84,9 +80,8 @@ export async function runFilesHistory(
       await endProcess(machine, process, choices)
       const reader = await openProcess(machine, choices, report)
       for (const each of parts) await each.resolve(reader)
-      if (violation !== undefined) throw new Stop()
+      if (violation !== undefined) throw new HistoryStop()
     }
-    isDone = true
   }
 
   /** After some faults the next change follows at once, and then a power failure: what it relies on must be durable. */
@@ -112,20 +107,14 @@ export async function runFilesHistory(
     await part.resolve(other)
   }
 
-  let problem: Error | undefined
-  try {
-    await runInMacrotask(() => {
-      history().catch((error: Error) => {
-        problem = error
-      })
-      scheduler.runUntil(END_MS)
-    })
-  } catch (error) {
-    if (!(error instanceof EventLimitError)) throw error
-    report(new Violation('hangs', `${error.message} in the history of a files store, ${current}`))
-  }
-  if (problem !== undefined && !(problem instanceof Stop)) throw problem
-  if (!isDone) report(new Violation('hangs', `${current} of a files store has not ended`))
+  await runHistory({
+    scheduler,
+    endMs: END_MS,
+    store: 'a files store',
+    run,
+    describeStep: () => current,
+    report,
+  })
   return violation
 }
 
