@@ -29,7 +29,7 @@ export interface SmallClusterResult {
 }
 
 /**
- * Runs three processes with one store for 20 minutes. Nothing fails but single calls of the store and whole processes, so that the
+ * Runs three processes with one store for 18 minutes. Nothing fails but single calls of the store and whole processes, so that the
  * models of leases, batches, live changes and the capacity of the queue can be exact.
  */
 export function runSmallCluster(

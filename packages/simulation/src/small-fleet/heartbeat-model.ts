@@ -6,12 +6,15 @@ import type { SimulatedRedis } from '../substitutes/index.js'
 /** A command that fails has ended after this time, and the connection is back. */
 const RECOVERED_WITHIN_MS = 6000
 
+/** A node is connected again within this time, also if the commands of its first attempts fail. */
+const CONNECTED_WITHIN_MS = 3 * RECOVERED_WITHIN_MS
+
 /** How many heartbeats in sequence may fail. */
 const MAX_FAILED = 3
 
 /** The promises that a node sends heartbeats and restores its connection, whatever failed before. */
 export class HeartbeatModel {
-  private readonly sentAt = new Map<string, number>()
+  private readonly executedAt = new Map<string, number>()
   private readonly downSince = new Map<string, number>()
   private readonly intervalMs: number
   private readonly now: () => number
@@ -24,7 +27,7 @@ export class HeartbeatModel {
       const result = execute(command, at, connection)
       // The name, the script, the number of keys and two keys precede the id of the node.
       if (command[1] === HEARTBEAT.sha || command[1] === HEARTBEAT.text)
-        this.sentAt.set(String(command[5]), now())
+        this.executedAt.set(String(command[5]), now())
       return result
     }
   }
@@ -33,17 +36,17 @@ export class HeartbeatModel {
     const now = this.now()
     for (const { name, runtime } of nodes) {
       if (runtime === undefined) continue
-      const silentMs = now - (this.sentAt.get(name) ?? 0)
+      const silentMs = now - (this.executedAt.get(name) ?? 0)
       const limitMs = MAX_FAILED * this.intervalMs + RECOVERED_WITHIN_MS
       if (silentMs > limitMs)
         throw new Violation(
           'converges',
-          `${name} has sent no heartbeat for ${silentMs} ms, expected ${limitMs}`,
+          `Redis has executed no heartbeat of ${name} for ${silentMs} ms, expected at most ${limitMs} ms`,
         )
       const downSince = this.downSince.get(name) ?? now
       if (runtime.fleet?.connected === true) this.downSince.delete(name)
       else this.downSince.set(name, downSince)
-      if (runtime.fleet?.connected !== true && now - downSince > 3 * RECOVERED_WITHIN_MS)
+      if (runtime.fleet?.connected !== true && now - downSince > CONNECTED_WITHIN_MS)
         throw new Violation('converges', `${name} has not connected again for ${now - downSince} ms`)
     }
   }

@@ -129,11 +129,11 @@ class SmallFleet {
     return {
       violation: this.violation,
       stats: {
-        fleetEvents: scheduler.eventCount,
-        fleetFaults: this.faultCount,
-        fleetRetries: this.budgets.takenCount,
-        fleetDenied: this.budgets.deniedCount,
-        fleetStored: this.events.storedCount,
+        smallFleetSchedulerEvents: scheduler.eventCount,
+        smallFleetFaults: this.faultCount,
+        smallFleetRetries: this.budgets.takenCount,
+        smallFleetDeniedRetries: this.budgets.deniedCount,
+        smallFleetEventsStored: this.events.storedCount,
       },
     }
   }
