@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { patternProblem } from '../../src/redact/patterns.js'
 
@@ -65,4 +66,12 @@ test.each([
   '<password>.*?</password>',
 ])('a pattern that needs few steps is accepted: %s', (pattern) => {
   expect(patternProblem('redact.patterns.0', pattern)).toBeUndefined()
+})
+
+test('the patterns that docs/redaction.md recommends are accepted', () => {
+  const page = readFileSync(new URL('../../../../docs/redaction.md', import.meta.url), 'utf8')
+  const [, table = ''] = page.split('| secret | pattern |')
+  const patterns = [...table.matchAll(/^\| [\w ]+ \| `(.+)` \|$/gm)].map(([, pattern]) => pattern)
+  expect(patterns.length).toBeGreaterThan(4)
+  for (const pattern of patterns) expect(patternProblem('redact.patterns.0', pattern)).toBeUndefined()
 })
