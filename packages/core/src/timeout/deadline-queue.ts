@@ -70,7 +70,7 @@ export class DeadlineQueue {
   }
 
   private readonly onTimer = (): void => {
-    this.timer = undefined
+    // `timer` stays set until the end, so that calls that an expired one starts set none, which could be later than the next deadline.
     this.isTimerExact = false
     const { clock, timeout } = this
     let now = clock.now()
@@ -85,15 +85,10 @@ export class DeadlineQueue {
         reportOnce('a deadline', first, error) // deadlines of other calls must still expire
       }
     }
+    this.timer = undefined
     if (this.head === undefined) return
-    const dueAt = this.head.startedAt + timeout
-    // An expired call can have started new calls that set the timer, which can be later than the first entry is due.
-    if (this.timer !== undefined) {
-      if (this.timerDueAt <= dueAt) return
-      this.clearTimer()
-    }
     this.isTimerExact = true
-    this.setTimer(dueAt - now, now)
+    this.setTimer(this.head.startedAt + timeout - now, now)
   }
 
   private setTimer(ms: number, now: number): void {
