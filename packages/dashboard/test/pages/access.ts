@@ -42,8 +42,8 @@ inBrowser('access to the dashboard', () => {
     const wait = page.getByText(/^Next attempt in \d+ s\.$/)
     const first = await wait.textContent()
     await expect.poll(() => wait.textContent()).not.toBe(first)
-    expect(await page.getByRole('button', { name: 'Sign in' }).isDisabled()).toBe(true)
-    expect(await page.getByLabel('Token').inputValue()).toBe('hft_wrong11')
+    await expect.poll(() => page.getByRole('button', { name: 'Sign in' }).isDisabled()).toBe(true)
+    await expect.poll(() => page.getByLabel('Token').inputValue()).toBe('hft_wrong11')
     expect(testServer.tokens.viewer).not.toBe('')
   })
 

@@ -7,15 +7,15 @@ inBrowser('the page of a breaker', () => {
     const panel = (name: string) => page.getByRole('region', { name, exact: true }).first()
     await panel('Why it opened').getByText('It opened after 4 failures.').waitFor()
     const errors = page.getByRole('region', { name: 'Last errors before it opened' })
-    expect(await errors.locator('tbody tr').count()).toBeGreaterThan(3)
+    await expect.poll(() => errors.locator('tbody tr').count()).toBeGreaterThan(3)
     await errors.getByRole('link', { name: 'gemini', exact: true }).first().waitFor()
     await panel('Affected operations').getByRole('link', { name: 'gemini', exact: true }).waitFor()
     await panel('Settings').getByText('4 consecutive failures').waitFor()
     await panel('Settings').getByText('30 min').waitFor()
-    expect(await panel('State').locator('dl').textContent()).toMatch(/Next probe.*Times opened1/s)
+    await expect.poll(() => panel('State').locator('dl').textContent()).toMatch(/Next probe.*Times opened1/s)
     await panel('Transitions').locator('tr', { hasText: 'closed' }).getByText('open').waitFor()
     await panel('Breaker state by node').locator('tr', { hasText: 'this node' }).getByText('open').waitFor()
-    expect(await page.title()).toBe('service:gemini · Breakers · Holdfast')
+    await expect.poll(() => page.title()).toBe('service:gemini · Breakers · Holdfast')
     expect(complaints).toEqual([])
   })
 
@@ -35,7 +35,7 @@ inBrowser('the page of a breaker', () => {
       .flatMap(({ attempts }) => attempts)
       .filter(({ proxyId, outcome }) => proxyId === member && ['failure', 'timeout'].includes(outcome)).length
     const rows = page.getByRole('region', { name: 'Last errors before it opened' }).locator('tbody tr')
-    expect(await rows.count()).toBe(Math.min(10, failed))
+    await expect.poll(() => rows.count()).toBe(Math.min(10, failed))
   })
 
   it('trips it for a duration or until it is reset, and shows who did', async () => {

@@ -7,18 +7,20 @@ inBrowser('the breakers page', () => {
     const { page } = await openTab('/breakers')
     await page.getByRole('button', { name: 'open 2', exact: true }).click()
     await page.getByText('service:notion').waitFor({ state: 'detached' })
-    expect(
-      await page
-        .getByRole('listitem')
-        .filter({ has: page.locator('.breaker') })
-        .count(),
-    ).toBe(2)
+    await expect
+      .poll(() =>
+        page
+          .getByRole('listitem')
+          .filter({ has: page.locator('.breaker') })
+          .count(),
+      )
+      .toBe(2)
     await page.getByLabel('Filter by ID').fill('gem')
     await page.getByText('pool:proxies:syd-8').waitFor({ state: 'detached' })
-    expect(new URL(page.url()).search).toBe('?state=open&q=gem')
+    await expect.poll(() => new URL(page.url()).search).toBe('?state=open&q=gem')
     await page.reload()
     await page.getByText('service:gemini').waitFor()
-    expect(await page.getByLabel('Filter by ID').inputValue()).toBe('gem')
+    await expect.poll(() => page.getByLabel('Filter by ID').inputValue()).toBe('gem')
     await page.getByLabel('Filter by ID').fill('nothing like it')
     await page.getByText('No matching breakers').waitFor()
   })
@@ -121,10 +123,10 @@ inBrowser('the breakers page', () => {
     const { page, testServer } = await openTab('/breakers', { breakers: 10_000, quiet: true })
     const list = page.getByRole('region', { name: '10,011 breakers' })
     await list.waitFor()
-    expect(await page.locator('.breaker').count()).toBeLessThan(80)
+    await expect.poll(() => page.locator('.breaker').count()).toBeLessThan(80)
     await list.evaluate((element) => element.scrollTo(0, element.scrollHeight))
     await page.getByText('service:postgres').waitFor()
-    expect(await page.locator('.breaker').count()).toBeLessThan(80)
+    await expect.poll(() => page.locator('.breaker').count()).toBeLessThan(80)
     await testServer.hf.breakers.trip('pool:crowd:m09999', { by: 'another' })
     await list.evaluate((element) => element.scrollTo(0, 0))
     await page.locator('.breaker.open', { hasText: 'pool:crowd:m09999' }).waitFor()

@@ -18,7 +18,7 @@ inBrowser('a lost connection', () => {
     await page.getByText('item id back-1').waitFor()
     // Each event appears once: no event is missed or repeated.
     for (const name of ['away-1', 'away-2', 'away-3', 'back-1'])
-      expect(await page.getByText(`item id ${name}`).count()).toBe(1)
+      await expect.poll(() => page.getByText(`item id ${name}`).count()).toBe(1)
   })
 
   it('disables actions, and reports that a change was not sent again', async () => {
@@ -28,8 +28,10 @@ inBrowser('a lost connection', () => {
     const trip = page.getByRole('dialog').getByRole('button', { name: 'Trip' })
     await testServer.stop()
     await page.getByText('Data may be stale.').waitFor({ state: 'attached' })
-    expect(await trip.isDisabled()).toBe(true)
-    expect(await page.locator('button[aria-label="Reset service:postgres"]').isDisabled()).toBe(true)
+    await expect.poll(() => trip.isDisabled()).toBe(true)
+    await expect
+      .poll(() => page.locator('button[aria-label="Reset service:postgres"]').isDisabled())
+      .toBe(true)
     await page.getByText('Nothing is sent until it is.').waitFor()
     await testServer.restart()
     await page.locator('.pulse.live').waitFor()

@@ -45,9 +45,9 @@ inBrowser('the dead letters page', () => {
   it('shows one dead letter and replays it', async () => {
     const { page, testServer } = await openTab('/dead-letters')
     await page.getByRole('link', { name: 'page-2' }).click()
-    expect(await page.getByRole('region', { name: 'Payload' }).last().textContent()).toContain(
-      'Minutes of meeting 2',
-    )
+    await expect
+      .poll(() => page.getByRole('region', { name: 'Payload' }).last().textContent())
+      .toContain('Minutes of meeting 2')
     await page.getByRole('button', { name: 'Replay', exact: true }).click()
     await confirm(page, 'Replay', 'Notion is back')
     await page.getByText('The replay succeeded.').waitFor()
@@ -102,7 +102,7 @@ inBrowser('the dead letters page', () => {
     await panel(page).getByText('1 skipped: this process has no handler for gmail_fetch.').waitFor()
     await panel(page).getByRole('link', { name: '1 failed' }).click()
     await page.getByRole('link', { name: 'page-4' }).waitFor()
-    expect(await page.getByRole('row').filter({ hasText: 'page-' }).count()).toBe(1)
+    await expect.poll(() => page.getByRole('row').filter({ hasText: 'page-' }).count()).toBe(1)
     await page.getByText('the page is archived').waitFor()
     await page.goBack()
     await page.getByRole('link', { name: '5 completed of notion_write' }).waitFor()
@@ -119,9 +119,9 @@ inBrowser('the dead letters page', () => {
     const dialog = page.getByRole('dialog')
     await dialog.getByText('This cannot be undone.').waitFor()
     const button = dialog.getByRole('button', { name: 'Delete', exact: true })
-    expect(await button.isDisabled()).toBe(true)
+    await expect.poll(() => button.isDisabled()).toBe(true)
     await dialog.getByLabel('Type 120 to confirm').fill('12')
-    expect(await button.isDisabled()).toBe(true)
+    await expect.poll(() => button.isDisabled()).toBe(true)
     await dialog.getByLabel('Type 120 to confirm').fill('120')
     await button.click()
     await page.getByText('120 deleted').waitFor()
@@ -168,7 +168,7 @@ inBrowser('the dead letters page', () => {
     const field = page.getByRole('textbox', { name: 'Payload' })
     await field.fill('{ "page": ')
     await page.getByText('not valid JSON').waitFor()
-    expect(await page.getByRole('button', { name: 'Save and replay' }).isDisabled()).toBe(true)
+    await expect.poll(() => page.getByRole('button', { name: 'Save and replay' }).isDisabled()).toBe(true)
     await page.getByRole('link', { name: 'Sessions' }).click()
     await page.getByRole('dialog').getByText('The changes of the payload are not saved.').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
@@ -177,10 +177,12 @@ inBrowser('the dead letters page', () => {
     await page.getByRole('button', { name: 'Save and replay' }).click()
     await page.getByText('The replay succeeded.').waitFor()
     await page.getByText('Original payload', { exact: true }).click()
-    expect(await page.getByRole('region', { name: 'Original payload' }).textContent()).toContain('bad')
-    expect(await page.getByRole('region', { name: 'Edited payload' }).last().textContent()).toContain(
-      'Corrected',
-    )
+    await expect
+      .poll(() => page.getByRole('region', { name: 'Original payload' }).textContent())
+      .toContain('bad')
+    await expect
+      .poll(() => page.getByRole('region', { name: 'Edited payload' }).last().textContent())
+      .toContain('Corrected')
     const { items } = await testServer.hf.audit.list({ action: 'dead_letter.edit' })
     expect(items).toMatchObject([{ reason: 'the page was archived', after: { fields: ['title', 'bad'] } }])
   })

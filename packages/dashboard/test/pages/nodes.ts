@@ -21,7 +21,7 @@ inBrowser('the nodes page', () => {
     await page.getByRole('row', { name: /this node/ }).waitFor()
     await page.getByText('This process does not share state').waitFor()
     const opinion = page.getByRole('row', { name: /service:gemini/ })
-    expect(await opinion.textContent()).toContain('1 of 1')
+    await expect.poll(() => opinion.textContent()).toContain('1 of 1')
     expect(complaints).toEqual([])
     await opinion.getByRole('link').click()
     await page.getByRole('heading', { name: 'service:gemini' }).waitFor()
@@ -39,7 +39,7 @@ inBrowser('the nodes page', () => {
         opened.route('**/api/v1/nodes', (route) => route.fulfill({ json: { items, shared } })),
     })
     await page.getByText('Versions differ: 0.1.0, 0.2.0').waitFor()
-    expect(await page.getByRole('row', { name: /service:a/ }).textContent()).toContain('n1, n2')
+    await expect.poll(() => page.getByRole('row', { name: /service:a/ }).textContent()).toContain('n1, n2')
     expect(await page.getByText('The shared state cannot be reached').count()).toBe(0)
     shared = { up: false, lost_since: NOW }
     await page.goto(new URL('/breakers', page.url()).href)

@@ -36,10 +36,10 @@ inBrowser('a question of an on-call engineer', () => {
     await steps.click('browser.navigation')
     const errors = page.getByRole('region', { name: 'Errors by kind' }).locator('tbody tr')
     await errors.first().waitFor()
-    expect(await errors.first().locator('th').textContent()).toMatch(
-      /network error|server error|timeout|rate limited/,
-    )
-    expect(new URL(page.url()).searchParams.get('from')).toBe(since)
+    await expect
+      .poll(() => errors.first().locator('th').textContent())
+      .toMatch(/network error|server error|timeout|rate limited/)
+    await expect.poll(() => new URL(page.url()).searchParams.get('from')).toBe(since)
     expect(steps.count).toBeLessThanOrEqual(3)
   })
 

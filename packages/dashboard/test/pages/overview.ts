@@ -7,14 +7,14 @@ inBrowser('the overview page', () => {
     await page.getByRole('img', { name: /^Chart from .* calls, .* failed, .* retries$/ }).waitFor()
     await page.locator('.tiles:not(.blank)').waitFor()
     const tile = (name: string) => page.locator('.tile').filter({ hasText: name })
-    expect(await tile('Dead letters').locator('.tile-value').textContent()).toBe('7')
-    expect(await tile('Open breakers').locator('.tile-value').textContent()).toBe('2')
-    expect(await page.getByRole('list', { name: 'Calls by successful attempt' }).textContent()).toContain(
-      'Attempt 2',
-    )
-    expect(await page.getByRole('list', { name: 'Failed attempts by kind' }).textContent()).toContain(
-      'timeout',
-    )
+    await expect.poll(() => tile('Dead letters').locator('.tile-value').textContent()).toBe('7')
+    await expect.poll(() => tile('Open breakers').locator('.tile-value').textContent()).toBe('2')
+    await expect
+      .poll(() => page.getByRole('list', { name: 'Calls by successful attempt' }).textContent())
+      .toContain('Attempt 2')
+    await expect
+      .poll(() => page.getByRole('list', { name: 'Failed attempts by kind' }).textContent())
+      .toContain('timeout')
 
     await testServer.call('gmail_fetch', 9, { itemId: 'mail-77', payload: { mail: 77 } })
     await page.getByText('item id mail-77').waitFor()
@@ -30,7 +30,9 @@ inBrowser('the overview page', () => {
     expect(counts.length).toBeGreaterThan(2)
     await page.getByText(`${total.toLocaleString('en')} failed attempts and rejected calls`).waitFor()
     await page.getByRole('link', { name: 'timeout', exact: true }).click()
-    expect(new URL(page.url()).pathname + new URL(page.url()).search).toBe('/errors?kind=timeout')
+    await expect
+      .poll(() => new URL(page.url()).pathname + new URL(page.url()).search)
+      .toBe('/errors?kind=timeout')
   })
 
   it('zooms in by the time range and by dragging over the chart', async () => {
@@ -39,7 +41,7 @@ inBrowser('the overview page', () => {
     await page.getByLabel('Time range').selectOption('1h')
     await page.getByText('one point per 1 min').waitFor()
     // The URL contains the range, so that it can be shared.
-    expect(new URL(page.url()).search).toBe('?range=1h')
+    await expect.poll(() => new URL(page.url()).search).toBe('?range=1h')
     await page.reload()
     await page.getByText('one point per 1 min').waitFor()
     await page.getByLabel('Time range').selectOption('24h')
@@ -65,7 +67,7 @@ inBrowser('the overview page', () => {
     await page.getByLabel('Filter by operation or ID').fill('gemini')
     await page.getByLabel('Filter by operation or ID').press('Enter')
     await expect.poll(() => lines.count()).toBe(1)
-    expect(new URL(page.url()).search).toBe('?event=circuit_breaker_&feed=gemini')
+    await expect.poll(() => new URL(page.url()).search).toBe('?event=circuit_breaker_&feed=gemini')
     await lines.getByRole('link', { name: 'service:gemini' }).click()
     await page.getByRole('heading', { name: 'service:gemini' }).waitFor()
   })

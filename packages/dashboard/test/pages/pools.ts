@@ -9,7 +9,7 @@ inBrowser('the pools page', () => {
     const shown = (await table.textContent()) ?? ''
     expect(shown).toContain('http://127.0.0.1:9001')
     expect(shown).not.toContain('secret')
-    expect(await page.getByRole('row', { name: /syd-8/ }).textContent()).toContain('open')
+    await expect.poll(() => page.getByRole('row', { name: /syd-8/ }).textContent()).toContain('open')
   })
 
   it('adds, drains, enables and removes a member', async () => {
@@ -49,7 +49,7 @@ inBrowser('the pools page', () => {
       .getByRole('row', { name: /m00001/ })
       .getByText('drained')
       .waitFor()
-    expect(await page.getByText('100 shown.').count()).toBe(1)
+    await expect.poll(() => page.getByText('100 shown.').count()).toBe(1)
     await page.getByRole('button', { name: 'Show more' }).click()
     await page.getByText('121 shown.').waitFor()
     await page.getByRole('link', { name: 'a-new' }).waitFor()

@@ -31,10 +31,10 @@ inBrowser('the errors, audit and settings pages', () => {
     const table = page.getByRole('region', { name: 'Error groups' })
     const row = table.getByRole('row').filter({ hasText: 'orders' })
     await row.waitFor()
-    expect(await table.getByRole('row').count()).toBe(4) // with header and total
-    expect(await row.getByRole('cell').nth(3).textContent()).toBe('3')
-    expect(await row.getByRole('img').getAttribute('aria-label')).toContain('3 errors')
-    expect(await table.locator('tfoot').textContent()).toContain('4')
+    await expect.poll(() => table.getByRole('row').count()).toBe(4) // with header and total
+    await expect.poll(() => row.getByRole('cell').nth(3).textContent()).toBe('3')
+    await expect.poll(() => row.getByRole('img').getAttribute('aria-label')).toContain('3 errors')
+    await expect.poll(() => table.locator('tfoot').textContent()).toContain('4')
     await row.getByRole('link', { name: 'Error: order <n> is locked' }).click()
     const heading = page.getByRole('heading', { name: 'order <n> is locked' })
     await heading.waitFor()
@@ -94,10 +94,12 @@ inBrowser('the errors, audit and settings pages', () => {
   it('lists audit records with actor, reason, differences and a link to the target', async () => {
     const { page, testServer } = await openTab('/audit?action=breaker.trip')
     const row = page.getByRole('row', { name: /breaker\.trip/ })
-    expect(await row.textContent()).toContain('the provider asked for it')
+    await expect.poll(() => row.textContent()).toContain('the provider asked for it')
     await testServer.hf.policies.put({ id: 'fetch', maxAttempts: 8 }, { by: 'ann', reason: 'slow site' })
     await page.goto(`${testServer.url}/audit?action=policy.put`)
-    expect(await page.getByRole('list', { name: 'Changes of fetch' }).textContent()).toBe('max_attempts4→8')
+    await expect
+      .poll(() => page.getByRole('list', { name: 'Changes of fetch' }).textContent())
+      .toBe('max_attempts4→8')
     await page
       .getByRole('row', { name: /slow site/ })
       .getByRole('link', { name: 'fetch', exact: true })
@@ -117,14 +119,14 @@ inBrowser('the errors, audit and settings pages', () => {
     )
     await page.reload()
     await page.getByLabel('Show changes of version 2').click()
-    expect(await page.getByRole('list', { name: 'Changes of version 2' }).textContent()).toBe(
-      'policies.fetch.base_delayfile value→300 mspolicies.fetch.max_attempts8→9',
-    )
+    await expect
+      .poll(() => page.getByRole('list', { name: 'Changes of version 2' }).textContent())
+      .toBe('policies.fetch.base_delayfile value→300 mspolicies.fetch.max_attempts8→9')
     await page.getByRole('button', { name: 'Roll back to version 1' }).click()
     const diff = page.getByRole('dialog').getByRole('list', { name: 'Changes of the configuration' })
-    expect(await diff.textContent()).toBe(
-      'policies.fetch.base_delay300 ms→file valuepolicies.fetch.max_attempts9→8',
-    )
+    await expect
+      .poll(() => diff.textContent())
+      .toBe('policies.fetch.base_delay300 ms→file valuepolicies.fetch.max_attempts9→8')
     await confirm(page, 'Roll back')
     await page.getByText('"max_attempts": 8').waitFor()
     expect((await testServer.hf.policies.get('fetch')).maxAttempts).toBe(8)
@@ -136,9 +138,9 @@ inBrowser('the errors, audit and settings pages', () => {
     const history = page.getByRole('region', { name: 'History' })
     await history.getByText('rolled back to version 1').waitFor()
     await history.getByText('discarded all live changes').waitFor()
-    expect(await history.getByRole('list', { name: 'Changed fields' }).first().textContent()).toBe(
-      'max_attempts8→none',
-    )
+    await expect
+      .poll(() => history.getByRole('list', { name: 'Changed fields' }).first().textContent())
+      .toBe('max_attempts8→none')
   })
 
   it('stores the selected theme', async () => {
@@ -170,10 +172,10 @@ inBrowser('questions of an engineer on call about errors', () => {
     await page.getByRole('link', { name: 'no answer in time' }).click()
     const changes = page.getByRole('region', { name: 'Configuration changes before and during these errors' })
     const row = changes.getByRole('row', { name: /policy\.put/ })
-    expect(await row.textContent()).toMatch(/ann.*fail faster/s)
-    expect(await row.getByRole('list', { name: 'Changes of fetch' }).textContent()).toBe(
-      'total_timeout1 min→100 ms',
-    )
+    await expect.poll(() => row.textContent()).toMatch(/ann.*fail faster/s)
+    await expect
+      .poll(() => row.getByRole('list', { name: 'Changes of fetch' }).textContent())
+      .toBe('total_timeout1 min→100 ms')
   })
 
   it('answers in three clicks whether a provider limits the rate', async () => {
@@ -190,6 +192,6 @@ inBrowser('questions of an engineer on call about errors', () => {
     await table.getByRole('link', { name: 'slow down' }).click()
     const facts = page.getByLabel('Error group', { exact: true })
     await facts.waitFor()
-    expect(await facts.textContent()).toMatch(/Errors4.*rate limited.*gemini.*HTTP status429/)
+    await expect.poll(() => facts.textContent()).toMatch(/Errors4.*rate limited.*gemini.*HTTP status429/)
   })
 })

@@ -10,7 +10,9 @@ inBrowser('the sessions page', () => {
     await page.getByRole('link', { name: 'gemini' }).last().click()
     const timeline = page.getByRole('list', { name: 'Timeline of attempts and waits' })
     await timeline.waitFor()
-    expect(await timeline.getByText(/^attempt \d$/).allTextContents()).toEqual(['attempt 1', 'attempt 2'])
+    await expect
+      .poll(() => timeline.getByText(/^attempt \d$/).allTextContents())
+      .toEqual(['attempt 1', 'attempt 2'])
     const facts = page.getByRole('region', { name: 'Call' })
     await facts.getByText('attempts exhausted').waitFor()
     await facts.getByText('finished').waitFor()
@@ -29,10 +31,12 @@ inBrowser('the sessions page', () => {
     await page.reload()
     const row = page.getByRole('row').filter({ hasText: 'gemini' })
     await row.getByText('rejected').waitFor()
-    expect(await row.locator('td.number').first().textContent()).toBe('0')
+    await expect.poll(() => row.locator('td.number').first().textContent()).toBe('0')
     await page.getByRole('link', { name: 'gemini' }).click()
     await page.getByText('0 attempts, rejected: circuit open').waitFor()
-    expect(await page.getByRole('region', { name: 'Attempts' }).last().locator('tbody tr').count()).toBe(1)
+    await expect
+      .poll(() => page.getByRole('region', { name: 'Attempts' }).last().locator('tbody tr').count())
+      .toBe(1)
   })
 
   it('shows an axis, and the member and the error of each attempt', async () => {
@@ -50,8 +54,10 @@ inBrowser('the sessions page', () => {
     await page.getByRole('link', { name: 'scrape' }).first().click()
     const labels = page.locator('.timeline-label')
     await labels.first().waitFor()
-    expect(await labels.first().textContent()).toMatch(/^[a-z]{3}-\d · Error: the socket was reset$/)
-    expect(await page.locator('.timeline-ticks > span').first().textContent()).toBe('0 s')
+    await expect
+      .poll(() => labels.first().textContent())
+      .toMatch(/^[a-z]{3}-\d · Error: the socket was reset$/)
+    await expect.poll(() => page.locator('.timeline-ticks > span').first().textContent()).toBe('0 s')
   })
 
   it('moves to the previous and the next session of the filter', async () => {
