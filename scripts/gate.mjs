@@ -30,10 +30,13 @@ const steps = [
     after: ['build', 'redis', 'nginx and Squid'],
   },
   // Not a test, because one process would then simulate for minutes after all other tests have ended.
-  { name: 'simulation, seeds 1 to 50', command: ['node', 'packages/simulation/run.mjs', '--seeds', '50'] },
+  {
+    name: 'simulation, seeds 1 to 50',
+    command: ['node', 'packages/simulation/run.mjs', '--seeds', '50', '--repeat-every', '10'],
+  },
   {
     name: 'simulation, seeds 51 to 100',
-    command: ['node', 'packages/simulation/run.mjs', '--from', '51', '--seeds', '50'],
+    command: ['node', 'packages/simulation/run.mjs', '--from', '51', '--seeds', '50', '--repeat-every', '9'],
   },
   { name: 'projects', command: ['node', 'scripts/check-projects.mjs'], needs: ['build'] },
   // By its path: another version of the compiler is installed too, and has a command of the same name.

@@ -3,6 +3,7 @@
 //     npm run test:simulation -- --seeds 1000 --from 1     seeds 1 to 1000
 //     npm run test:simulation -- --seed 42 --trace         one seed, with everything that happens
 //     npm run test:simulation -- --scenario FILE           a scenario that was stored as JSON
+//     npm run test:simulation -- --repeat-every 10         every tenth seed twice: both histories must be equal
 import { spawnSync } from 'node:child_process'
 import { renameSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

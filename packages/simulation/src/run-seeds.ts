@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { workerData } from 'node:worker_threads'
 import { type Part, partsOfSeed } from './parts.js'
+import { describeDifference } from './repeat.js'
 import { formatFailure } from './report.js'
 import { generateScenario } from './scenario/generate.js'
 import { loadProblem } from './scenario/required-load.js'
@@ -21,6 +22,7 @@ const readOptions = () =>
       seeds: { type: 'string', default: '100' },
       from: { type: 'string', default: '1' },
       seed: { type: 'string' },
+      'repeat-every': { type: 'string' },
       scenario: { type: 'string' },
       trace: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
@@ -61,6 +63,7 @@ export async function runSeeds(): Promise<void> {
   const from = stored?.seed ?? parseCount('from', values.seed ?? values.from)
   const isSingle = stored !== undefined || values.seed !== undefined
   const count = isSingle ? 1 : parseCount('seeds', values.seeds)
+  const repeatEvery = parseCount('repeat-every', values['repeat-every'] ?? '0')
 
   const startedAt = cpuSeconds()
   const { numbers, isTTY: isInteractive } = workerData as Progress
@@ -116,12 +119,17 @@ export async function runSeeds(): Promise<void> {
     addTotals(result)
     // With `--json` only violations count: a seed of a planted bug can have too few calls without one.
     const problem = stored !== undefined || values.json ? undefined : loadProblem(result.load)
+    const isRepeated = result.violation === undefined && repeatEvery > 0 && (done + 1) % repeatEvery === 0
+    const difference = isRepeated ? await describeDifference(result, scenario, { onEvent, parts }) : undefined
     if (result.violation !== undefined) {
       hasFailed = true
       await reportFailure({ scenario, result }, parts)
     } else if (problem !== undefined) {
       hasFailed = true
       console.log(`seed ${seed} is too small: it executed ${problem}`)
+    } else if (difference !== undefined) {
+      hasFailed = true
+      console.log(`seed ${seed} is not repeatable: ${difference}`)
     } else if (isInteractive) process.stdout.write(`\r${progress(done + 1)}`)
     else if ((done + 1) % 100 === 0) console.log(progress(done + 1))
   }

@@ -1,5 +1,5 @@
 import type { Scenario } from './scenario/scenario.js'
-import { type SimulationOptions, type SimulationResult, simulate } from './simulate.js'
+import { type Simulate, type SimulationOptions, type SimulationResult, simulate } from './simulate.js'
 
 /** How many simulations a reduction may run. */
 const MAX_RUNS = 120
@@ -10,23 +10,27 @@ export interface FailingScenario {
   readonly result: SimulationResult
 }
 
+/** The options of a reduction. */
+interface ShrinkOptions extends Pick<SimulationOptions, 'onEvent' | 'parts'> {
+  readonly maxRuns?: number | undefined
+  /** @defaultValue {@link simulate} */
+  readonly simulateScenario?: Simulate | undefined
+}
+
 /**
  * Removes calls and faults from a failing scenario while the same invariant still fails. The result is small, not always minimal:
  * the number of simulations is limited.
  */
 export async function shrink(
   failing: FailingScenario,
-  {
-    maxRuns = MAX_RUNS,
-    ...options
-  }: { maxRuns?: number } & Pick<SimulationOptions, 'onEvent' | 'parts'> = {},
+  { maxRuns = MAX_RUNS, simulateScenario = simulate, ...options }: ShrinkOptions = {},
 ): Promise<FailingScenario> {
   let best = failing
   let runs = 0
   const invariant = failing.result.violation?.invariant
   const attempt = async (scenario: Scenario): Promise<boolean> => {
     if (runs++ >= maxRuns) return false
-    const result = await simulate(scenario, options)
+    const result = await simulateScenario(scenario, options)
     if (result.violation?.invariant !== invariant) return false
     best = { scenario, result }
     return true
@@ -40,7 +44,7 @@ export async function shrink(
     await removeParts(best.scenario[list].length, (from, to) =>
       attempt({ ...best.scenario, [list]: best.scenario[list].toSpliced(from, to - from) }),
     )
-  return { ...best, result: await simulate(best.scenario, { ...options, record: true }) }
+  return { ...best, result: await simulateScenario(best.scenario, { ...options, record: true }) }
 }
 
 /** Removes ever smaller parts of a list: `remove` tries to remove the items from `from` to `to`, and returns whether it did. */

@@ -52,6 +52,9 @@ export interface SimulationOptions {
   readonly parts?: readonly Part[] | undefined
 }
 
+/** A function that runs a scenario. */
+export type Simulate = (scenario: Scenario, options: SimulationOptions) => Promise<SimulationResult>
+
 /** Runs a scenario. Several simulations must not run at the same time in one process, because they share `console`. */
 export async function simulate(
   scenario: Scenario,

