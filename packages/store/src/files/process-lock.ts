@@ -35,7 +35,8 @@ export class ProcessLock {
   private generation: number | undefined = undefined
   /** The last number that this process released. If no other process has claimed the lock since, no search is needed. */
   private releasedGeneration: number | undefined = undefined
-  private heartbeat: unknown = undefined
+  /** The next heartbeat, or the next attempt to release the lock. */
+  private timer: unknown = undefined
   private readonly liveness = new HolderLiveness()
   /** The file that identifies this process. */
   private owner: string | undefined = undefined
@@ -109,7 +110,7 @@ export class ProcessLock {
 
   release(): void {
     const { generation } = this
-    systemClock.clearTimer(this.heartbeat)
+    systemClock.clearTimer(this.timer)
     if (generation === undefined) return
     try {
       if (!this.isLast(generation)) {
@@ -120,7 +121,7 @@ export class ProcessLock {
     } catch (error) {
       // The lock stays held, and the release is retried.
       if (systemErrorCode(error) !== 'ENOENT') {
-        this.heartbeat = systemClock.setTimer(() => this.release(), HEARTBEAT_MS)
+        this.setTimer(() => this.release())
         return
       }
     }
@@ -138,6 +139,18 @@ export class ProcessLock {
 
   private claim(generation: number): boolean {
     if (!this.createEntry(`${generation}`)) return false
+    try {
+      return this.confirmClaim(generation)
+    } catch (error) {
+      // This process is alive, so that no other process would take over the claim.
+      this.generation = generation
+      this.release()
+      throw error
+    }
+  }
+
+  /** Checks a claim whose file exists, and deletes the earlier ones. False if it is outdated. */
+  private confirmClaim(generation: number): boolean {
     const names = this.names()
     const last = lastOf(names)
     const previous = generation - 1
@@ -147,12 +160,12 @@ export class ProcessLock {
       removeFile(join(this.folder, `${generation}`))
       return false
     }
-    this.generation = generation
     // Claims of earlier holders are not needed any more.
     for (const name of names) {
       const number = claimNumber(name)
       if (number !== undefined && number < generation) removeFile(join(this.folder, name))
     }
+    this.generation = generation
     this.scheduleHeartbeat(join(this.folder, `${generation}`))
     return true
   }
@@ -203,7 +216,7 @@ export class ProcessLock {
 
   /** Updates the modification time of the claim periodically, for processes that cannot check this one. */
   private scheduleHeartbeat(path: string): void {
-    this.heartbeat = systemClock.setTimer(() => {
+    this.setTimer(() => {
       const at = systemClock.wall() / 1000
       try {
         utimesSync(path, at, at)
@@ -211,8 +224,13 @@ export class ProcessLock {
         // Processes that can check this one do not need a heartbeat.
       }
       this.scheduleHeartbeat(path)
-    }, HEARTBEAT_MS)
-    ;(this.heartbeat as { unref?(): void }).unref?.()
+    })
+  }
+
+  /** Sets the timer of the heartbeat or of the next release. The process can exit meanwhile, which frees its locks. */
+  private setTimer(work: () => void): void {
+    this.timer = systemClock.setTimer(work, HEARTBEAT_MS)
+    ;(this.timer as { unref?(): void }).unref?.()
   }
 
   private createTimeoutError(): HoldfastError {
