@@ -19,6 +19,7 @@ import type { PostgresDatabase } from './database.js'
 import { DeadLetterChanges } from './dead-letter-changes.js'
 import { DeadLetterInserts, type Inserted } from './dead-letter-inserts.js'
 import { type PostgresDeadLetterRow, readableDeadLetters } from './dead-letter-rows.js'
+import type { SqlTransaction } from './sql.js'
 import { NOTIFY, requestsChannel } from './statements/connection.js'
 import { deadLetterStatements, type RowPosition } from './statements/dead-letters.js'
 
@@ -200,10 +201,23 @@ export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
         limit: size,
       })
       if (statement === undefined || size === 0) return purged
-      const batch = await this.database.write((sql) => sql.all(statement.text, ...statement.values))
-      purged += batch.length
-      if (batch.length < size) return purged
+      const found = await this.database.write(
+        (sql) => sql.all<{ seq: string; is_deleted: boolean }>(statement.text, ...statement.values),
+        { isCommitted: (sql, entries) => this.areDeleted(sql, entries) },
+      )
+      purged += found.filter((entry) => entry.is_deleted).length
+      // Fewer may have been deleted than found, because other transactions changed them meanwhile.
+      if (found.length < size) return purged
     }
+  }
+
+  /** Whether a purge was committed whose reply was lost. Without this, it would delete as many entries again. */
+  private async areDeleted(
+    sql: SqlTransaction,
+    found: readonly { seq: string; is_deleted: boolean }[],
+  ): Promise<boolean> {
+    const deleted = found.filter((entry) => entry.is_deleted).map(({ seq }) => seq)
+    return deleted.length > 0 && (await sql.all(this.statements.hasAny, deleted)).length === 0
   }
 
   stats(now: Date): Promise<DeadLetterStats> {

@@ -173,6 +173,8 @@ export function deadLetterStatements(tableName: QualifyTable) {
      * entries and the token of the change.
      */
     hasChange: `SELECT 1 FROM ${table} WHERE seq = ANY($1::bigint[]) AND change = $2 LIMIT 1`,
+    /** Whether one of these entries exists. */
+    hasAny: `SELECT 1 FROM ${table} WHERE seq = ANY($1::bigint[]) LIMIT 1`,
     /** Entries that a change has leased. */
     selectLeasedBy: `SELECT * FROM ${table} WHERE status = 'replaying' AND change = $1 ORDER BY created_at, seq`,
     selectProcessed: `SELECT replace(id::text, '-', '') AS id FROM ${processedTable} WHERE id = ANY($1::uuid[])`,
@@ -293,7 +295,10 @@ export function deadLetterStatements(tableName: QualifyTable) {
       return { text, values: values.list }
     },
 
-    /** Deletes a number of matching entries that are not leased; undefined if none can match. */
+    /**
+     * Deletes a number of matching entries that are not leased; undefined if none can match. Selects the numbers of all entries that it
+     * has found, and whether each was deleted: another transaction may have leased or deleted it meanwhile.
+     */
     purge(
       selection: RowSelection,
       now: number,
@@ -302,14 +307,15 @@ export function deadLetterStatements(tableName: QualifyTable) {
       const positions = selectPositions({ ...selection, isUnleased: true }, now, page)
       return (
         positions && {
-          text: `WITH free AS MATERIALIZED (
-              SELECT seq FROM ${table} WHERE seq IN (SELECT seq FROM (${positions.text}) AS positions)
+          text: `WITH found AS MATERIALIZED (SELECT seq FROM (${positions.text}) AS positions
+            ), free AS MATERIALIZED (
+              SELECT seq FROM ${table} WHERE seq IN (SELECT seq FROM found)
                 AND (status <> 'replaying' OR leased_until <= ${now}) ORDER BY seq FOR UPDATE
             ), deleted AS (
               DELETE FROM ${table} AS stored USING free WHERE stored.seq = free.seq
-                RETURNING operation, operation_type, status
+                RETURNING stored.seq, operation, operation_type, status
             ), counted AS (${updateCounts('SELECT operation, operation_type, status, -1 AS n FROM deleted')}
-            ) SELECT 1 FROM deleted`,
+            ) SELECT seq, deleted.seq IS NOT NULL AS is_deleted FROM found LEFT JOIN deleted USING (seq)`,
           values: positions.values,
         }
       )
