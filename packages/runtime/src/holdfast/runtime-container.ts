@@ -221,6 +221,17 @@ export class RuntimeContainer {
 
   /** Restores breakers and metrics, and applies the configuration. With `shouldWatch` the file is reloaded when it changes. */
   async start(shouldWatch: boolean): Promise<void> {
+    try {
+      await this.restore()
+    } catch (error) {
+      await this.cancelStart().catch(this.warnOf('a runtime that did not start'))
+      throw error
+    }
+    this.housekeeping.start()
+    if (shouldWatch) this.config.follow()
+  }
+
+  private async restore(): Promise<void> {
     const { runtime, breakerPersistence, registry, metrics } = this
     registry.loadSnapshots((await breakerPersistence.load()).map(({ snapshot }) => snapshot))
     this.fleet = await Fleet.join({
@@ -233,18 +244,19 @@ export class RuntimeContainer {
       resolvePath: (path) => this.config.path(path),
       readLayer: () => this.config.refresh(),
     })
-    try {
-      await this.config.open()
-    } catch (error) {
-      await this.fleet?.close()
-      throw error
-    }
+    await this.config.open()
     await this.fleet?.settled()
     for (const breaker of this.breakerEvents.persistedBreakers()) breakerPersistence.markSaved(breaker)
     await metrics.load(this.store.metrics, runtime.node)
     await this.deadLetters.open()
-    this.housekeeping.start()
-    if (shouldWatch) this.config.follow()
+  }
+
+  /** Ends what has started, so that no connection and no record that waits for the store keeps the process running. */
+  private async cancelStart(): Promise<void> {
+    this.store.startClosing?.()
+    await this.fleet?.close()
+    await this.breakerPersistence.close()
+    await this.runtime.close()
   }
 
   /** Waits for active calls, cancels the remaining ones, and writes all records. */
