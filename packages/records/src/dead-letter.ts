@@ -44,7 +44,7 @@ export const deadLetterSchema = describeFields(
       'The payload of the failed call; encrypted in the store if `dead_letters.encryption_key` is set.',
     edited_payload:
       'The payload that an operator replaced it with. Replays use it. Absent or null: not edited.',
-    error_details: 'The last error, with the errors of earlier replays in `history`.',
+    error_details: 'The error of the call. `history` has those of failed replays, the newest 100.',
     created_at: 'When the dead letter was stored.',
     last_attempt: 'When the call or its last replay was attempted.',
     replayed_at: 'When the last replay ended.',

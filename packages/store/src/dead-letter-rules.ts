@@ -102,8 +102,11 @@ export function asSettled(entry: DeadLetter, { status, at, error }: Settlement):
 
 type ErrorDetails = DeadLetter['errorDetails']
 
+/** How many failed replays the history of an entry has at most, because each has a stack: the newest. The first error is kept besides. */
+const MAX_FAILED_REPLAYS = 100
+
 function addFailure(details: ErrorDetails, error: ErrorDetails, at: Date): ErrorDetails {
   const failure = { ...error, at: error.at ?? at }
   delete failure.history
-  return { ...details, history: [...(details.history ?? []), failure] }
+  return { ...details, history: [...(details.history ?? []), failure].slice(-MAX_FAILED_REPLAYS) }
 }

@@ -15,16 +15,16 @@ export type RecordSettlement = (
 ) => Promise<DeadLetter | undefined>
 
 /**
- * Whether an entry has the result that a settlement gives it. A failure stays at its place in the history, also after another worker
- * has replayed the entry again.
+ * Whether an entry has the result that a settlement gives it. A failure stays in the history, also after another worker has replayed
+ * the entry again.
  */
 function hasResult(entry: DeadLetter, expected: DeadLetter, isFailure: boolean): boolean {
   const history = expected.errorDetails.history ?? []
   const own = isFailure ? history.at(-1) : undefined
-  if (own !== undefined) {
-    const stored = entry.errorDetails.history?.[history.length - 1]
-    return stored?.at?.getTime() === own.at?.getTime() && stored?.errorMessage === own.errorMessage
-  }
+  if (own !== undefined)
+    return (entry.errorDetails.history ?? []).some(
+      ({ at, errorMessage }) => at?.getTime() === own.at?.getTime() && errorMessage === own.errorMessage,
+    )
   return (
     entry.status === expected.status &&
     entry.lastAttempt.getTime() === expected.lastAttempt.getTime() &&
