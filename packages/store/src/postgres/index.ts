@@ -124,6 +124,7 @@ export function openPostgres(url: string, options: PostgresOptions): PostgresSto
         await database.close()
         throw error
       }
+      notifications.open()
       diskFallback.resume()
     },
     startClosing,

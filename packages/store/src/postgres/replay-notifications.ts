@@ -36,6 +36,11 @@ export class ReplayNotifications {
     }
   }
 
+  /** Accepts listeners again after {@link close}. */
+  open(): void {
+    this.isClosed = false
+  }
+
   async close(): Promise<void> {
     this.isClosed = true
     this.listeners.clear()
