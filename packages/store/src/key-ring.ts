@@ -5,6 +5,9 @@ import { isEncrypted, ENCRYPTED as MARK } from './payload.js'
 
 const CIPHER = 'aes-256-gcm'
 
+/** Node.js accepts shorter tags unless the length is given, and these can be guessed. */
+const TAG_BYTES = 16
+
 /** A payload as it is stored under a key. */
 interface EncryptedPayload {
   readonly [MARK]: typeof CIPHER
@@ -121,7 +124,9 @@ export class KeyRing {
         `the payload of ${id} is encrypted with the key ${kid}, which dead_letters.encryption_key does not contain; add it after the newest key`,
       )
     try {
-      const decipher = createDecipheriv(CIPHER, key.bytes, Buffer.from(iv, 'base64'))
+      const decipher = createDecipheriv(CIPHER, key.bytes, Buffer.from(iv, 'base64'), {
+        authTagLength: TAG_BYTES,
+      })
         .setAAD(Buffer.from(id))
         .setAuthTag(Buffer.from(tag, 'base64'))
       const decrypted = Buffer.concat([decipher.update(Buffer.from(data, 'base64')), decipher.final()])
