@@ -4,18 +4,24 @@ const TEXT_CHARS = 10_000
 /** Every character of ASCII. */
 const ASCII = String.fromCharCode(...Array.from({ length: 128 }, (_, code) => code))
 
-/** All others count as one of two: blanks, and the rest. */
-const NOT_ASCII = String.fromCharCode(...Array.from({ length: 65_536 - 128 }, (_, i) => i + 128))
-const OTHERS = { blank: NOT_ASCII.replace(/\S/g, ''), rest: NOT_ASCII.replace(/\s/g, '') }
+/** The blanks that are not ASCII. */
+const BLANKS = String.fromCharCode(...Array.from({ length: 65_536 - 128 }, (_, i) => i + 128)).replace(
+  /\S/g,
+  '',
+)
 
-/** The characters with which a part can begin. Those that are not ASCII are only `blank` or `rest`. */
+/** The characters with which a part can begin. Those that are not ASCII count as one of two: blanks, and the rest. */
 type Characters = ReadonlySet<string>
 
 const NO_CHARACTERS: Characters = new Set()
-const ALL_CHARACTERS: Characters = new Set([...ASCII.split(''), ...Object.keys(OTHERS)])
+const ALL_CHARACTERS: Characters = new Set([...ASCII.split(''), 'blank', 'rest'])
 
 const union = (a: Characters, b: Characters): Characters => new Set([...a, ...b])
-const areDisjoint = (a: Characters, b: Characters): boolean => ![...a].some((each) => b.has(each))
+
+function areDisjoint(a: Characters, b: Characters): boolean {
+  for (const each of a) if (b.has(each)) return false
+  return true
+}
 
 /** What can follow a part of a pattern. */
 interface Rest {
@@ -106,10 +112,17 @@ function parsePattern(source: string): Node {
   return parseChoice()
 }
 
+/** Escapes, and classes that are not negated, of which no character is outside of ASCII, except the blanks of `\\s`. */
+const ONLY_ASCII =
+  /^(?:\\(?:[dfnrstvw]|[^\w\x80-\uffff])|\[(?!\^)(?:\\(?:[dfnrstvw]|[^\w\x80-\uffff])|[^\\\x80-\uffff])*\])$/
+
+/** A set that is too large is safe: it makes a pattern more expensive. A search through all characters would take too long. */
 const charactersOf = (source: string): Characters => {
   if (source !== '.' && ASCII.includes(source)) return new Set([source])
-  const found = new Set(ASCII.match(new RegExp(source, 'g')))
-  for (const [name, text] of Object.entries(OTHERS)) if (new RegExp(source).test(text)) found.add(name)
+  const pattern = new RegExp(source, 'g')
+  const found = new Set(ASCII.match(pattern))
+  if (BLANKS.match(pattern) !== null) found.add('blank')
+  if (!ONLY_ASCII.test(source)) found.add('rest')
   return found.size === 0 ? ALL_CHARACTERS : found
 }
 
@@ -330,12 +343,15 @@ function prefixOf(node: Node): Prefix {
   }
 }
 
+/** A longer text at the beginning of a pattern counts as one of this length, because each distance compares the whole text. */
+const MAX_DISTANCE = 32
+
 /** The smallest distance of two positions of a text at which matches can begin. */
 function startDistance(node: Node): number {
   const { characters } = prefixOf(node)
   let distance = 1
   while (
-    distance < characters.length &&
+    distance < Math.min(characters.length, MAX_DISTANCE) &&
     characters.slice(distance).some((each, at) => areDisjoint(each, characters[at] as Characters))
   )
     distance++
