@@ -9,13 +9,19 @@ import type { ReportProblem, RuleContext } from './rule-context.js'
 export const policyIds = (config: Config): Set<string> =>
   new Set([...Object.keys(config.policies ?? {}), ...Object.keys(BUILT_IN_POLICIES)])
 
-/** The problem of a name that is not known. `got` is the name as messages can show it: it can come from a variable. */
-const unknownReference = (
-  expected: string,
-  got: string,
-  name: string,
-  known: Iterable<string>,
-): ProblemFacts => notFound(expected, got, suggest(name, known))
+/** How many unknown names get a suggestion, and with how many known names each is compared, because a comparison takes long. */
+const MAX_SUGGESTIONS = 20
+const MAX_COMPARED_NAMES = 1000
+const MAX_COMPARED_LENGTH = 100
+
+function suggestName(name: string, known: Iterable<string>): string | undefined {
+  const compared: string[] = []
+  for (const each of known) {
+    if (compared.length === MAX_COMPARED_NAMES) break
+    if (each.length <= MAX_COMPARED_LENGTH) compared.push(each)
+  }
+  return suggest(name, compared)
+}
 
 /**
  * Checks that referenced policies, breakers and pools exist. Mappings of old files may name unknown policies; those are
@@ -27,10 +33,19 @@ export function checkReferences(
   reportUnmapped: ReportProblem,
 ): void {
   const policies = policyIds(config)
-  const breakers = Object.keys(config.circuitBreakers ?? {})
+  const breakers = new Set(Object.keys(config.circuitBreakers ?? {}))
   const pools = Object.keys(config.pools ?? {})
   const hint =
     report === reportUnmapped ? 'write "?name" where it may be missing' : 'the default policy applies'
+  let suggestions = 0
+  /** The problem of a name that is not known. `got` is the name as messages can show it: it can come from a variable. */
+  const unknownReference = (
+    expected: string,
+    got: string,
+    name: string,
+    known: Iterable<string>,
+  ): ProblemFacts =>
+    notFound(expected, got, suggestions++ < MAX_SUGGESTIONS ? suggestName(name, known) : undefined)
 
   for (const [subsystem, operations] of Object.entries(config.subsystemMappings ?? {}))
     for (const [operation, kinds] of Object.entries(operations))
@@ -41,7 +56,7 @@ export function checkReferences(
         reportUnmapped(path, { ...unknownReference('the id of a policy', got, id, policies), hint })
       }
   const named = (path: readonly string[], breaker: string | null | undefined): void => {
-    if (breaker != null && !breakers.includes(breaker))
+    if (breaker != null && !breakers.has(breaker))
       report(path, unknownReference('a name under circuit_breakers', formatValueAt(path), breaker, breakers))
   }
   named(['global_defaults', 'circuit_breaker'], config.globalDefaults?.circuitBreaker)
