@@ -1,3 +1,4 @@
+import { DAY_MS } from '@holdfast/records'
 import type { BreakerStore, StoredBreaker } from '@holdfast/store'
 import type { CircuitBreaker, Clock } from 'holdfast'
 
@@ -6,6 +7,16 @@ const SAVE_DELAY_MS = 50
 
 /** How long a save that failed waits before it is repeated, unless another change is saved before. */
 const SAVE_RETRY_MS = 5000
+
+/** The state of a breaker that has not changed for this time is deleted, because members of pools come and go: 30 days. */
+const UNUSED_AFTER_MS = 30 * DAY_MS
+
+/** Whether a breaker needs its state no more: it would be closed, or make a probe, and no window or count is left. */
+const isUnused = ({ snapshot, updatedAt }: StoredBreaker, now: number): boolean => {
+  const { state, disabled, nextTestTime = 0 } = snapshot
+  const lastNeededAt = Math.max(updatedAt.getTime(), state === 'open' ? nextTestTime : 0)
+  return disabled !== true && lastNeededAt < now - UNUSED_AFTER_MS
+}
 
 /** A string that differs whenever the saved state of a breaker would differ. */
 const changeMark = ({ epoch, lastFailureTime, probeSuccesses, openUntil }: CircuitBreaker) =>
@@ -33,9 +44,16 @@ export class BreakerPersistence {
     this.options = options
   }
 
-  /** Loads the saved breakers. */
+  /** Loads the saved breakers, and deletes those that are not used any more. */
   async load(): Promise<StoredBreaker[]> {
-    const stored = await this.options.store.load()
+    const { clock, store, onFailed } = this.options
+    const now = clock.wall()
+    const all = await store.load()
+    const stored = all.filter((breaker) => !isUnused(breaker, now))
+    if (stored.length < all.length) {
+      const unused = all.filter((breaker) => isUnused(breaker, now))
+      await store.delete(unused.map(({ snapshot }) => snapshot.id)).catch(onFailed)
+    }
     for (const { snapshot, createdAt } of stored) this.createdAt.set(snapshot.id, createdAt)
     return stored
   }
