@@ -13,6 +13,7 @@ export {
 } from './explain/explain.js'
 export { encodeExplanation, explanationSchema } from './explain/explanation-codec.js'
 export type { ScheduledWait, Wait } from './explain/schedule.js'
+export { checkText } from './file/check-text.js'
 export { type ConfigSource, loadSource } from './file/source.js'
 export { ApiChanges } from './live-changes/api-changes.js'
 export type { LayerDifference } from './live-changes/diff.js'

@@ -28,7 +28,8 @@ export async function checkText(
   options: ParseOptions = {},
   entry: () => string = workerEntry,
 ): Promise<CheckResult> {
-  if (Buffer.byteLength(text) <= WORKER_THRESHOLD_BYTES) return checkConfigText(text, options)
+  if (typeof text !== 'string' || Buffer.byteLength(text) <= WORKER_THRESHOLD_BYTES)
+    return checkConfigText(text, options)
   const env = { ...(options.env ?? process.env) }
   const response = await checkInWorker({ text, options: { ...options, env } }, entry)
   if (response === undefined) return checkConfigText(text, options)

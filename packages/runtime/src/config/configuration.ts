@@ -7,7 +7,7 @@ import {
   type Config,
   type ConfigSource,
   callConfiguration,
-  checkConfig,
+  checkText,
   type DeadLetterOptions,
   deadLetterOptions,
   decoratorOverrides,
@@ -58,6 +58,8 @@ export class Configuration {
   private readonly fileReload: FileReload
   private readonly apiChanges: ApiChanges
   private queue: Promise<unknown> = Promise.resolve()
+  /** One text is validated at a time, because each large one needs a thread. */
+  private validations: Promise<unknown> = Promise.resolve()
   /** The decorated methods that were called. */
   private readonly decoratedMethods = new Map<string, DecoratedMethod>()
 
@@ -136,8 +138,14 @@ export class Configuration {
   async validate(
     text: string,
   ): Promise<{ valid: boolean; errors: readonly Problem[]; warnings: readonly Problem[] }> {
-    const { config, problems, warnings } = checkConfig(text, { env: this.deps.env })
-    return { valid: config !== undefined, errors: problems, warnings }
+    const checked = this.validations.then(() => checkText(text, { env: this.deps.env }))
+    this.validations = checked.catch(() => {})
+    const { config, problems, warnings } = await checked
+    return {
+      valid: config !== undefined,
+      errors: problems.map(describeProblem),
+      warnings: warnings.map(describeProblem),
+    }
   }
 
   /**

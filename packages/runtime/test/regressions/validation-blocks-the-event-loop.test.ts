@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest'
+import { start } from '../holdfast/setup.js'
+
+// A text of 1 MB was validated in the main thread, which took one to three seconds. A user with the role `viewer` can send such texts.
+
+it('a large text is validated outside of the main thread', async () => {
+  const { hf } = await start({})
+  const policies = Array.from({ length: 5000 }, (_, i) => `  policy_${i}: { max_attempt: 3 }\n`)
+  const validated = hf.config.validate(`version: "1.2.0"\npolicies:\n${policies.join('')}`)
+  // Without a thread it is complete before the next turn.
+  const first = await Promise.race([validated, new Promise((resolve) => setImmediate(resolve, 'turn'))])
+  expect(first).toBe('turn')
+  const { valid, errors } = await validated
+  expect(valid).toBe(false)
+  expect(errors).toHaveLength(5000)
+  expect(errors[0]).toMatchObject({ path: 'policies.policy_0.max_attempt', line: 3 })
+})
+
+it('a value that is not a text is reported, and later texts are validated', async () => {
+  const { hf } = await start({})
+  expect((await hf.config.validate(7 as never)).errors[0]?.message).toContain('expected a string')
+  expect((await hf.config.validate('version: "1.2.0"')).valid).toBe(true)
+})
