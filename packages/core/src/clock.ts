@@ -181,6 +181,20 @@ export function nextMacrotask(): Promise<void> {
   return new Promise((resolve) => scheduleMacrotask(resolve))
 }
 
+/** Calls `fn` with each item. The event loop gets a turn after every `itemsPerTurn` items, because all of them may take long. */
+export async function forEachInTurns<T>(
+  items: Iterable<T>,
+  itemsPerTurn: number,
+  fn: (item: T) => void,
+): Promise<void> {
+  let count = 0
+  for (const item of items) {
+    if (count > 0 && count % itemsPerTurn === 0) await nextMacrotask()
+    count++
+    fn(item)
+  }
+}
+
 /** A call whose maximum number of attempts is higher than this is treated as endless. */
 const MAX_FINITE_ATTEMPTS = 1_000_000
 

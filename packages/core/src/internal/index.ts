@@ -27,7 +27,13 @@ export type { BreakerOutcome, PermitState } from '../breaker/permit.js'
 export { BREAKER_STATES } from '../breaker/state.js'
 export { Bulkhead } from '../bulkhead/bulkhead.js'
 export { compileMatchers, KINDS, matcherProblems, OWN_ERRORS, ownErrorOf } from '../classify/index.js'
-export { approximateStartTime, nextMacrotask, systemClock, systemRandom } from '../clock.js'
+export {
+  approximateStartTime,
+  forEachInTurns,
+  nextMacrotask,
+  systemClock,
+  systemRandom,
+} from '../clock.js'
 export { CredentialThrottle } from '../credential-throttle.js'
 export { copyMetadata } from '../decorators/copy-metadata.js'
 export { overridePlaces } from '../decorators/overrides.js'

@@ -8,12 +8,15 @@ import {
 } from '@holdfast/records'
 import { type BreakerEventFilter, checkJournalFilter, type Page } from '@holdfast/store'
 import { type BreakerState, type CircuitBreaker, HoldfastError, type TripOptions } from 'holdfast'
-import { BREAKER_STATES } from 'holdfast/internal'
+import { BREAKER_STATES, forEachInTurns } from 'holdfast/internal'
 import type { BreakerFilter, BreakerService } from '../api-types.js'
 import { parseActor } from '../call-options.js'
 import { breakerId, parseBreakerId, proxyIdOf } from './breaker-id.js'
 import type { BreakerPools } from './member-breakers.js'
 import type { BreakerRegistry } from './registry.js'
+
+/** How many records are created in a turn of the event loop: 1 to 2 ms. */
+const RECORDS_PER_TURN = 250
 
 interface FoundBreaker {
   breaker: CircuitBreaker
@@ -50,9 +53,14 @@ export class Breakers implements BreakerService {
     this.pools = pools
   }
 
-  async list(filter?: BreakerFilter): Promise<CircuitBreakerState[]> {
-    const ids = await this.ids(filter)
-    return ids.map((id) => this.find(id)?.state()).filter((record) => record !== undefined)
+  async list(filter: BreakerFilter = {}): Promise<CircuitBreakerState[]> {
+    const records: CircuitBreakerState[] = []
+    await forEachInTurns(await this.ids(filter), RECORDS_PER_TURN, (id) => {
+      const record = this.find(id)?.state()
+      // A breaker can be gone by now, or have changed its state.
+      if (record !== undefined && (filter.state ?? record.state) === record.state) records.push(record)
+    })
+    return records
   }
 
   async ids(filter: BreakerFilter = {}): Promise<string[]> {

@@ -179,7 +179,7 @@ export class Holdfast {
     this.metrics = {
       summary: async () => metrics.summary(),
       timeseries: async (asked) => metrics.timeseries(asked),
-      byMember: async (asked) => metrics.byMember(asked),
+      byMember: (asked) => metrics.byMember(asked),
       window: async (range) => metrics.window(range),
       operations: (asked) => metrics.operations(asked),
       counters: () => metrics.counters(),

@@ -6,7 +6,7 @@
  */
 
 export { SKIP_REASONS } from '../dead-letters/replay-batch.js'
-export { MEMBER_STATUSES } from '../pools/member-status.js'
+export { countMembers, MEMBER_STATUSES } from '../pools/member-status.js'
 export { EventCounters } from '../telemetry/event-counters.js'
 export { EXPOSITION_CONTENT_TYPE, formatExposition } from '../telemetry/exposition.js'
 export { METRICS, type MetricsReading } from '../telemetry/metrics.js'

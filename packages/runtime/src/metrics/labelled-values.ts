@@ -40,7 +40,7 @@ export class LabelledValues<T> {
     for (const [name, value] of this.values) if (isExpired(value)) this.values.delete(name)
   }
 
-  [Symbol.iterator](): Iterator<[string, T]> {
+  [Symbol.iterator](): IterableIterator<[string, T]> {
     return this.values.entries()
   }
 }

@@ -128,7 +128,7 @@ export class Metrics {
   }
 
   /** The metrics of each pool member in the last hours. @throws INVALID_OPTIONS where `hours` is not a positive integer */
-  byMember(options: { hours?: number | undefined } = {}): MetricsByMember {
+  async byMember(options: { hours?: number | undefined } = {}): Promise<MetricsByMember> {
     checkQuery(options, ['hours'])
     const { hours = 24 } = options
     const from = windowStart(this.clock.wall(), hours)

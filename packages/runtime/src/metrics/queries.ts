@@ -11,13 +11,16 @@ import {
   type OptionCheck,
   validDate,
 } from '@holdfast/records'
-import { createOptionsError, createProblem } from 'holdfast/internal'
+import { createOptionsError, createProblem, forEachInTurns } from 'holdfast/internal'
 import type { AttemptRing } from './attempt-ring.js'
 import type { LabelledValues } from './labelled-values.js'
 import { quantiles } from './latency-sketches.js'
 import { LABEL_FIELDS, MEMBER_FIELDS, type SeriesRegistry, TOTAL_FIELDS } from './series-registry.js'
 import { createSketch } from './sketch.js'
 import type { TimeSeries } from './time-series.js'
+
+/** How many pool members are added up before the event loop gets a turn: 1 to 2 ms. */
+const MEMBERS_PER_TURN = 500
 
 const ALL_TIME = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY] as const
 
@@ -32,15 +35,23 @@ function sumByLabel(
   from: number,
   to: number,
 ): Map<string, Float64Array> {
-  const result = new Map<string, Float64Array>()
+  const sums = new Map<string, Float64Array>()
   for (const registry of registries)
-    for (const [label, series] of select(registry)) {
-      const into = result.get(label) ?? new Float64Array(series.shape.fields)
-      series.sum(from, to, into)
-      // A label without any count is omitted.
-      if ((into[0] as number) > 0 || into.some((number) => number > 0)) result.set(label, into)
-    }
-  return result
+    for (const [label, series] of select(registry)) addSeries(sums, label, series, from, to)
+  return sums
+}
+
+/** Adds a series to the sums of its label. A label without any count is omitted. */
+function addSeries(
+  sums: Map<string, Float64Array>,
+  label: string,
+  series: TimeSeries,
+  from: number,
+  to: number,
+): void {
+  const into = sums.get(label) ?? new Float64Array(series.shape.fields)
+  series.sum(from, to, into)
+  if ((into[0] as number) > 0 || into.some((number) => number > 0)) sums.set(label, into)
 }
 
 /** The first field of each label. */
@@ -98,18 +109,28 @@ export function querySeries(
   }
 }
 
-/** The metrics of members. An id that two pools share is written as `POOL:ID`. */
-export function queryMembers(registries: readonly SeriesRegistry[], from: number): MetricsByMember {
-  const found = [...sumByLabel(registries, ({ members }) => members, from, Number.POSITIVE_INFINITY)].map(
-    ([key, numbers]) => {
-      const [pool = '', id] = key.split(':').map(decodeURIComponent)
-      return { pool, id: id ?? pool, numbers }
-    },
-  )
+/**
+ * The metrics of members. An id that two pools share is written as `POOL:ID`. The event loop gets turns in between, because there
+ * can be thousands of members.
+ */
+export async function queryMembers(
+  registries: readonly SeriesRegistry[],
+  from: number,
+): Promise<MetricsByMember> {
+  const sums = new Map<string, Float64Array>()
+  for (const { members } of registries)
+    await forEachInTurns(members, MEMBERS_PER_TURN, ([label, series]) =>
+      addSeries(sums, label, series, from, Number.POSITIVE_INFINITY),
+    )
+  const found: { pool: string; id: string; numbers: Float64Array }[] = []
   const pools = new Map<string, number>()
-  for (const { id } of found) pools.set(id, (pools.get(id) ?? 0) + 1)
+  await forEachInTurns(sums, MEMBERS_PER_TURN, ([key, numbers]) => {
+    const [pool = '', id = pool] = key.split(':').map(decodeURIComponent)
+    found.push({ pool, id, numbers })
+    pools.set(id, (pools.get(id) ?? 0) + 1)
+  })
   const proxies: MetricsByMember['proxies'] = {}
-  for (const { pool, id, numbers } of found) {
+  await forEachInTurns(found, MEMBERS_PER_TURN, ({ pool, id, numbers }) => {
     const attempts = numbers[MEMBER_FIELDS.attempts] as number
     const successes = numbers[MEMBER_FIELDS.successes] as number
     proxies[pools.get(id) === 1 ? id : `${pool}:${id}`] = {
@@ -120,7 +141,7 @@ export function queryMembers(registries: readonly SeriesRegistry[], from: number
       avgLatency: ratio(numbers[MEMBER_FIELDS.time] as number, numbers[MEMBER_FIELDS.timed] as number),
       circuitBreakerOpens: numbers[MEMBER_FIELDS.opens] as number,
     }
-  }
+  })
   return { proxies }
 }
 

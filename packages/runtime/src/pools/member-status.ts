@@ -1,4 +1,5 @@
-import type { PoolMemberStatus } from '../api-types.js'
+import { nextMacrotask } from 'holdfast/internal'
+import type { PoolMemberStatus, PoolService } from '../api-types.js'
 
 /** A status that is missing here does not compile. */
 const STATUSES: Readonly<Record<PoolMemberStatus, true>> = {
@@ -12,3 +13,29 @@ const STATUSES: Readonly<Record<PoolMemberStatus, true>> = {
 
 /** Every status of a pool member. */
 export const MEMBER_STATUSES = Object.keys(STATUSES) as [PoolMemberStatus, ...PoolMemberStatus[]]
+
+/** The members of a pool by their status. */
+export interface MemberCounts {
+  readonly size: number
+  /** Only statuses that a member has. */
+  readonly byStatus: Partial<Record<PoolMemberStatus, number>>
+}
+
+/**
+ * Counts the members of a pool; undefined for a pool that no longer exists. The event loop gets a turn before, because there can
+ * be many pools.
+ */
+export async function countMembers(
+  pools: Pick<PoolService, 'list' | 'memberStatus'>,
+  id: string,
+): Promise<MemberCounts | undefined> {
+  await nextMacrotask()
+  const pool = (await pools.list()).find((listed) => listed.id === id)
+  if (pool === undefined) return undefined
+  const byStatus: Partial<Record<PoolMemberStatus, number>> = {}
+  for (const member of pool.members()) {
+    const status = pools.memberStatus(id, member.id)
+    byStatus[status] = (byStatus[status] ?? 0) + 1
+  }
+  return { size: pool.size, byStatus }
+}

@@ -9,7 +9,7 @@ export interface HistogramSample {
   readonly labels: Readonly<Record<string, string>>
   /** The upper bounds of the buckets, in seconds. */
   readonly bounds: readonly number[]
-  /** The count of each bucket, and of values above the last bound; not cumulative. */
+  /** The count of each bucket, and of values above the last bound; not cumulative. They do not change after the reading. */
   readonly counts: ArrayLike<number>
   readonly sum: number
 }

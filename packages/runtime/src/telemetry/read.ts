@@ -1,6 +1,6 @@
 import { DEAD_LETTER_STATUSES } from '@holdfast/records'
 import type { BreakerState, Clock } from 'holdfast'
-import { MEMBER_STATUSES } from '../pools/member-status.js'
+import { countMembers, MEMBER_STATUSES } from '../pools/member-status.js'
 import { type EventCounters, MAX_POLICIES } from './event-counters.js'
 import type { HistogramSample, MetricsReading, Sample } from './metrics.js'
 import type { MetricsSource } from './source.js'
@@ -19,7 +19,8 @@ type DurationCounts = { bounds: readonly number[]; counts: ArrayLike<number>; su
 const histogram = (operation: string, { bounds, counts, sum }: DurationCounts): HistogramSample => ({
   labels: { operation },
   bounds: bounds.map((ms) => ms / 1000),
-  counts,
+  // The counters go on counting while the reading is formatted.
+  counts: Array.from(counts),
   sum: sum / 1000,
 })
 
@@ -74,17 +75,21 @@ function* withZeros<T>(
   }
 }
 
+const NO_MEMBERS = Object.fromEntries(MEMBER_STATUSES.map((status) => [status, 0]))
+
 const NO_CHANGES = { closed: 0, half_open: 0, open: 0 }
 
-function* memberCounts(hf: MetricsSource, pools: Awaited<ReturnType<MetricsSource['pools']['list']>>) {
-  for (const pool of pools.slice(0, MAX_POOLS)) {
-    const counts = new Map<string, number>(MEMBER_STATUSES.map((status) => [status, 0]))
-    for (const { id } of pool.members()) {
-      const status = hf.pools.memberStatus(pool.id, id)
-      counts.set(status, (counts.get(status) ?? 0) + 1)
-    }
-    yield { pool: pool.id, counts, size: pool.size }
+/** The members of each pool by status, with zeros. */
+async function memberCounts(hf: MetricsSource) {
+  const ids = (await hf.pools.list()).slice(0, MAX_POOLS).map(({ id }) => id)
+  const result: { pool: string; counts: Record<string, number>; size: number }[] = []
+  for (const pool of ids) {
+    const found = await countMembers(hf.pools, pool)
+    if (found === undefined) continue
+    const { size, byStatus } = found
+    result.push({ pool, size, counts: { ...NO_MEMBERS, ...byStatus } })
   }
+  return result
 }
 
 async function deadLetterSamples(
@@ -130,7 +135,7 @@ export async function readMetrics(
 ): Promise<MetricsReading> {
   const { operations, breakers } = hf.metrics.counters()
   const { counts, oldest } = await deadLetterSamples(hf, clock.wall())
-  const pools = [...memberCounts(hf, await hf.pools.list())]
+  const pools = await memberCounts(hf)
   const policies = await hf.policies.list()
   const states = await breakerStates(hf, policies)
   const known = states.map(({ labels }) => labels.id as string)
@@ -151,11 +156,11 @@ export async function readMetrics(
       holdfast_circuit_breaker_state: states,
       holdfast_circuit_breaker_transitions_total: changes,
       holdfast_pool_members: pools.flatMap(({ pool, counts: by }) =>
-        [...by].map(([status, value]) => ({ labels: { pool, status }, value })),
+        Object.entries(by).map(([status, value]) => ({ labels: { pool, status }, value })),
       ),
       holdfast_pool_open_ratio: pools.map(({ pool, counts: by, size }) => ({
         labels: { pool },
-        value: size === 0 ? 0 : ((by.get('open') ?? 0) + (by.get('half_open') ?? 0)) / size,
+        value: size === 0 ? 0 : ((by['open'] ?? 0) + (by['half_open'] ?? 0)) / size,
       })),
       holdfast_dead_letters: counts,
       holdfast_dead_letters_oldest_age_seconds: unlabelled(oldest),

@@ -35,7 +35,7 @@ it.each(['memory', 'files:data', 'sqlite:data/holdfast.db'])(
       await second.load(store.metrics, 'n2')
       expect(second.summary()).toEqual(first.summary())
       expect(second.timeseries()).toEqual(first.timeseries())
-      expect(second.byMember()).toEqual(first.byMember())
+      expect(await second.byMember()).toEqual(await first.byMember())
       const all = { from: new Date(0), to: new Date(clock.wall() + HOUR) }
       expect(second.window(all)).toEqual(first.window(all))
       expect(second.window(all).totalSessions).toBe(765)

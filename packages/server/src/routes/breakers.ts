@@ -56,14 +56,14 @@ export function addBreakerRoutes({ hf, addRoute, settings }: Routes): void {
         },
       },
     },
-    async ({ query: { state, pool, ...query } }) => {
+    async ({ query: { state, pool, ...query }, honoContext }) => {
       const ids = await hf.breakers.ids({ state, pool })
-      const { items, ...rest } = paginate(ids, (id) => id, query)
+      const page = paginate(ids, (id) => id, query)
       // A breaker can be gone by now.
-      const found = (await Promise.all(items.map((id) => hf.breakers.get(id)))).filter(
+      const items = (await Promise.all(page.items.map((id) => hf.breakers.get(id)))).filter(
         (breaker) => breaker !== undefined,
       )
-      return { body: { circuit_breakers: found.map(breakerCodec.encode), ...rest } }
+      return respondWithPage(honoContext, 'circuit_breakers', { ...page, items }, breakerCodec.encode)
     },
   )
 

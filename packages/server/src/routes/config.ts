@@ -66,7 +66,7 @@ const NOT_UTF8 = { path: '', message: 'expected valid UTF-8, got other bytes' }
 /** The routes of the config file and of the live changes. */
 export function addConfigRoutes({ hf, addRoute }: Routes): void {
   const tag = 'config'
-  const currentConfig = async () => ({ body: encodeConfig(hf.config) })
+  const currentConfig = async () => ({ body: await encodeConfig(hf.config) })
   const responses = {
     200: { description: 'The effective configuration, without secrets', schema: configSchema },
   }

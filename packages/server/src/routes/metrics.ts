@@ -9,7 +9,7 @@ import {
 } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import { nextMacrotask } from 'holdfast/internal'
-import { serializeInTurns } from '../http/json-list.js'
+import { respondWithJson, serializeFieldsInTurns, serializeInTurns } from '../http/json-list.js'
 import { fieldError } from '../http/validation.js'
 import type { Routes } from './routes.js'
 import { hoursParam, optionalWord, recordSchemas, stepParam, timeRangeParams } from './schemas.js'
@@ -64,7 +64,14 @@ export function addMetricsRoutes({ hf, addRoute, settings }: Routes): void {
       query: z.strictObject({ hours: hoursParam }),
       responses: { 200: { description: 'Counters by member', schema: recordSchemas.byMember } },
     },
-    async ({ query }) => ({ body: byMemberCodec.encode(await hf.metrics.byMember(query)) }),
+    async ({ query, honoContext }) => {
+      const { proxies } = await hf.metrics.byMember(query)
+      const counts = await serializeFieldsInTurns(
+        proxies,
+        (id, member) => byMemberCodec.encode({ proxies: { [id]: member } }).proxies[id],
+      )
+      return respondWithJson(honoContext, `{"proxies":${counts}}`)
+    },
   )
 
   addRoute(
@@ -104,7 +111,7 @@ export function addMetricsRoutes({ hf, addRoute, settings }: Routes): void {
         ...(step !== undefined && { step: step * 1000 }),
         ...(operation !== undefined && { operation }),
       })
-      return honoContext.body(await serializeOperations(metrics), 200, { 'content-type': 'application/json' })
+      return respondWithJson(honoContext, await serializeOperations(metrics))
     },
   )
 }

@@ -1,6 +1,6 @@
 import { proxyMember } from '@holdfast/proxy'
 import { redactUrls } from '@holdfast/runtime/config'
-import { MEMBER_STATUSES } from '@holdfast/runtime/internal'
+import { countMembers, MEMBER_STATUSES } from '@holdfast/runtime/internal'
 import { z } from '@hono/zod-openapi'
 import { isHoldfastError, type Member, type Pool } from 'holdfast'
 import { ApiError } from '../http/api-error.js'
@@ -117,15 +117,6 @@ function encodeMember(hf: Routes['hf'], pool: Pool, member: Member) {
   }
 }
 
-function encodePool(hf: Routes['hf'], pool: Pool) {
-  const by_status: Record<string, number> = {}
-  for (const { id: member } of pool.members()) {
-    const status = hf.pools.memberStatus(pool.id, member)
-    by_status[status] = (by_status[status] ?? 0) + 1
-  }
-  return { id: pool.id, size: pool.size, by_status }
-}
-
 /** The pool of this name. @throws ApiError NOT_FOUND where it does not exist */
 export function findPool(hf: Routes['hf'], name: string): Pool {
   try {
@@ -158,7 +149,12 @@ export function addPoolRoutes({ hf, addRoute }: Routes): void {
     },
     async ({ query }) => {
       const { items, ...rest } = paginate(await hf.pools.list(), (pool) => pool.id, query)
-      return { body: { items: items.map((pool) => encodePool(hf, pool)), ...rest } }
+      const pools: WirePool[] = []
+      for (const { id } of items) {
+        const found = await countMembers(hf.pools, id)
+        if (found !== undefined) pools.push({ id, size: found.size, by_status: found.byStatus })
+      }
+      return { body: { items: pools, ...rest } }
     },
   )
 

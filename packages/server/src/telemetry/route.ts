@@ -37,7 +37,7 @@ export function addMetrics(
   })
   app.use('/metrics', authentication)
   app.get('/metrics', async (c) => {
-    const text = formatExposition(await readMetrics(hf, counters, settings.clock))
+    const text = await formatExposition(await readMetrics(hf, counters, settings.clock))
     return c.body(text, 200, { 'content-type': EXPOSITION_CONTENT_TYPE })
   })
   return () => counters.close()

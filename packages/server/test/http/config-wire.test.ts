@@ -2,7 +2,7 @@ import type { Configuration } from '@holdfast/runtime'
 import { expect, test } from 'vitest'
 import { encodeConfig } from '../../src/http/config-wire.js'
 
-test('a configuration is encoded as in its file: snake_case and seconds, names unchanged', () => {
+test('a configuration is encoded as in its file: snake_case and seconds, names unchanged', async () => {
   const config = {
     version: '1.1.0',
     globalDefaults: { baseDelay: 500, totalTimeout: Number.POSITIVE_INFINITY },
@@ -27,7 +27,7 @@ test('a configuration is encoded as in its file: snake_case and seconds, names u
     overrides: { 'A/b/Retry/maxRetries': 5 },
     node: { heartbeat: 1000 },
   }
-  expect(encodeConfig({ current: config as Configuration['current'], layer: {} })).toEqual({
+  expect(await encodeConfig({ current: config as Configuration['current'], layer: {} })).toEqual({
     version: '1.1.0',
     global_defaults: { base_delay: 0.5, total_timeout: 'Infinity' },
     policies: {
@@ -53,7 +53,7 @@ test('a configuration is encoded as in its file: snake_case and seconds, names u
   })
 })
 
-test('a configuration includes the members that were added, changed and removed through the API', () => {
+test('a configuration includes the members that were added, changed and removed through the API', async () => {
   const current = {
     version: '1.1.0',
     pools: {
@@ -73,7 +73,7 @@ test('a configuration includes the members that were added, changed and removed 
       },
     },
   }
-  expect(encodeConfig({ current: current as Configuration['current'], layer })).toEqual({
+  expect(await encodeConfig({ current: current as Configuration['current'], layer })).toEqual({
     version: '1.1.0',
     pools: {
       some: {
@@ -85,4 +85,22 @@ test('a configuration includes the members that were added, changed and removed 
       none: {},
     },
   })
+})
+
+test('a configuration includes the policies that were added and changed through the API, without the deleted ones', async () => {
+  const current = {
+    version: '1.1.0',
+    policies: { deleted: { maxAttempts: 4 }, changed: { maxAttempts: 4, name: 'n' } },
+  }
+  const layer = { policies: { changed: { max_attempts: 5 }, deleted: null, added: { base_delay: 0.5 } } }
+  expect(await encodeConfig({ current: current as Configuration['current'], layer })).toEqual({
+    version: '1.1.0',
+    policies: { changed: { max_attempts: 5, name: 'n' }, added: { base_delay: 0.5 } },
+  })
+})
+
+test('a configuration does not include its only policy if that was deleted through the API', async () => {
+  const current = { version: '1.1.0', policies: { only: { maxAttempts: 4 } } }
+  const config = { current: current as Configuration['current'], layer: { policies: { only: null } } }
+  expect(await encodeConfig(config)).toEqual({ version: '1.1.0', policies: {} })
 })

@@ -250,10 +250,10 @@ describe('/metrics', () => {
 })
 
 describe('the exposition', () => {
-  it('is parsed back to the same samples for any label', () => {
+  it('is parsed back to the same samples for any label', async () => {
     const names = Object.entries(METRICS).filter(([, { type }]) => type !== 'histogram')
-    fc.assert(
-      fc.property(fc.uniqueArray(fc.string({ unit: 'binary' })), fc.double(), (labels, value) => {
+    await fc.assert(
+      fc.asyncProperty(fc.uniqueArray(fc.string({ unit: 'binary' })), fc.double(), async (labels, value) => {
         const distinct = [...new Set(labels)]
         const reading = {
           numbers: Object.fromEntries(
@@ -266,7 +266,7 @@ describe('the exposition', () => {
           ),
           durations: { holdfast_call_duration_seconds: [], holdfast_attempt_duration_seconds: [] },
         } as unknown as MetricsReading
-        const { samples } = parse(formatExposition(reading))
+        const { samples } = parse(await formatExposition(reading))
         expect(samples.map((sample) => sample.labels.operation)).toEqual(distinct)
         for (const sample of samples) expect(sample.value).toBe(Object.is(value, -0) ? 0 : value)
       }),
