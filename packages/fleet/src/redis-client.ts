@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { HoldfastError } from 'holdfast'
+import { type ClientState, ReplyChecker } from './reply-checker.js'
 
 /** The methods that are used of an ioredis client. The package is loaded only if a fleet is configured. */
 export interface RedisClient {
@@ -10,6 +11,13 @@ export interface RedisClient {
   on(event: string, listener: (...args: never[]) => void): unknown
   call(command: string, ...args: (string | number)[]): Promise<unknown>
   subscribe(...channels: string[]): Promise<unknown>
+}
+
+/** The state of an ioredis client that decides what it can receive. A substitute for ioredis has none. */
+interface InnerClient {
+  readonly connector?: Connector
+  readonly commandQueue?: { peekFront(): { readonly command: { readonly name: string } } | undefined }
+  readonly condition?: { readonly subscriber: unknown; readonly protocol?: number } | null
 }
 
 interface ClientSettings {
@@ -110,12 +118,17 @@ const ownTlsSettings = new WeakSet<object>()
 /** The stream of each connector that has one. */
 const streamByConnector = new WeakMap<Connector, Socket>()
 
+/** The clients that were created here, by their connectors. */
+const clientByConnector = new WeakMap<Connector, InnerClient>()
+
 /**
+ * Makes the streams of clients that were created here survive every server.
+ *
  * ioredis listens only to the first error of a stream. A TLS stream can emit two, a broken record and then the end of the
  * connection, and stays open after the first. The second error would end the process, so streams of this package are destroyed
  * at the first error and keep an error listener.
  */
-function patchStreamErrors({ AbstractConnector: { prototype } }: RedisPackage): void {
+function patchStreams({ AbstractConnector: { prototype } }: RedisPackage): void {
   if (Object.hasOwn(prototype, 'stream')) return
   Object.defineProperty(prototype, 'stream', {
     get(this: Connector) {
@@ -124,8 +137,39 @@ function patchStreamErrors({ AbstractConnector: { prototype } }: RedisPackage): 
     set(this: Connector, stream: Socket) {
       streamByConnector.set(this, stream)
       if (ownTlsSettings.has(this.options.tls ?? {})) stream.on('error', () => stream.destroy())
+      const client = clientByConnector.get(this)
+      if (client !== undefined) checkReplies(stream, client)
     },
   })
+}
+
+/** Checks all bytes before ioredis reads them. A reply that is not valid ends the connection. */
+function checkReplies(stream: Socket, client: InnerClient): void {
+  const addListener = stream.prependListener.bind(stream)
+  stream.prependListener = (event: string, listener: (...args: never[]) => void) => {
+    if (event !== 'data') return addListener(event, listener as () => void)
+    const checker = new ReplyChecker(() => stateOf(client), listener as unknown as (bytes: Buffer) => void)
+    return addListener('data', (chunk: Buffer) => {
+      try {
+        checker.read(chunk)
+      } catch (error) {
+        stream.destroy(error as Error)
+      }
+    })
+  }
+}
+
+const stateOf = ({ commandQueue, condition }: InnerClient): ClientState => ({
+  command: commandQueue?.peekFront()?.command.name,
+  isSubscriber: Boolean(condition?.subscriber) && condition?.protocol !== 3,
+})
+
+/**
+ * Lets the replies to a client be checked when it connects. Clients that ioredis creates by itself are not checked: the one that asks a
+ * sentinel for the primary, and those for the slots and the messages of a cluster.
+ */
+function checkClient(client: InnerClient): void {
+  if (client.connector !== undefined) clientByConnector.set(client.connector, client)
 }
 
 /**
@@ -144,10 +188,8 @@ export function createClient(redis: RedisPackage, url: string, options: RedisCon
   const db = Number(pathname.slice(1) || 0)
   if (!Number.isInteger(db) || db < 0) throw createUrlError('expected a database number after the port')
   const tls = protocol === 'rediss:' ? readTlsFiles(searchParams, options.resolvePath) : undefined
-  if (tls) {
-    ownTlsSettings.add(tls)
-    patchStreamErrors(redis)
-  }
+  if (tls) ownTlsSettings.add(tls)
+  patchStreams(redis)
   const settings: ClientSettings = {
     lazyConnect: true,
     enableOfflineQueue: false,
@@ -169,21 +211,26 @@ export function createClient(redis: RedisPackage, url: string, options: RedisCon
   ]
   if (searchParams.get('cluster') === 'true') {
     if (db !== 0) throw createUrlError('expected no database with cluster=true, a cluster has only one')
-    return new Cluster(addresses(6379), {
+    const cluster = new Cluster(addresses(6379), {
       lazyConnect: true,
       enableOfflineQueue: false,
       clusterRetryStrategy: options.backoff,
       redisOptions: settings,
     })
+    cluster.on('+node', (node: InnerClient) => checkClient(node))
+    return cluster
   }
-  if (sentinel !== null)
-    return new Redis({
-      ...settings,
-      db,
-      name: sentinel,
-      sentinels: addresses(26379),
-      sentinelRetryStrategy: options.backoff,
-      ...(tls && { sentinelTLS: tls, enableTLSForSentinelMode: true }),
-    })
-  return new Redis({ ...settings, db, ...addresses(6379)[0] })
+  const client =
+    sentinel === null
+      ? new Redis({ ...settings, db, ...addresses(6379)[0] })
+      : new Redis({
+          ...settings,
+          db,
+          name: sentinel,
+          sentinels: addresses(26379),
+          sentinelRetryStrategy: options.backoff,
+          ...(tls && { sentinelTLS: tls, enableTLSForSentinelMode: true }),
+        })
+  checkClient(client as InnerClient)
+  return client
 }

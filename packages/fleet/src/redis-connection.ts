@@ -1,5 +1,5 @@
 import type { Clock, Random } from 'holdfast'
-import { runOutsideContext } from 'holdfast/internal'
+import { REDACTED, runOutsideContext } from 'holdfast/internal'
 import { CHANNEL, type RedisScript, WRITE_PROBE, withChannel } from './lua/scripts.js'
 import { createClient, ioredisDriver, type RedisClient, type RedisDriver } from './redis-client.js'
 import { formatRedisError, isServerRejection, writeProbeKey } from './redis-errors.js'
@@ -53,16 +53,19 @@ export class RedisConnection {
   /** The key by which a reconnect finds out whether Redis accepts writes. */
   private writeProbe = writeProbeKey('holdfast:{nodes}')
   private isClosed = false
+  /** The password of the url. Redis can repeat it in an error. */
+  private readonly password: string
   /** Scripts with the channel of this database, by the original script. */
   private readonly scripts = new Map<RedisScript, RedisScript>()
 
   private constructor(
     clients: readonly [RedisClient, RedisClient],
-    channel: string,
+    { channel, password }: { channel: string; password: string },
     options: RedisConnectionOptions,
   ) {
     ;[this.commands, this.subscriber] = clients
     this.channel = channel
+    this.password = password
     this.options = options
   }
 
@@ -74,8 +77,14 @@ export class RedisConnection {
     const client = () => createClient(redisPackage, url, settings)
     const clients = [client(), client()] as const
     // Channels are shared by all databases of a server, so each database has its own.
-    const db = Number(new URL(url).pathname.slice(1))
-    const connection = new RedisConnection(clients, db === 0 ? CHANNEL : `${CHANNEL}:${db}`, options)
+    const { pathname, password } = new URL(url)
+    const db = Number(pathname.slice(1))
+    const channel = db === 0 ? CHANNEL : `${CHANNEL}:${db}`
+    const connection = new RedisConnection(
+      clients,
+      { channel, password: decodeURIComponent(password) },
+      options,
+    )
     connection.attachListeners()
     return connection
   }
@@ -155,8 +164,9 @@ export class RedisConnection {
     this.commandCount++
     try {
       return await this.withTimeout(client.call(command, ...args))
-    } catch (error) {
-      const { name, message } = error as Error
+    } catch (thrown) {
+      const error = this.redactError(thrown as Error)
+      const { name, message } = error
       if (name !== 'ReplyError') this.markDown(message)
       else if (isServerRejection(command, message)) {
         if (command.startsWith('EVAL')) this.writeProbe = writeProbeKey(String(args[2]))
@@ -189,10 +199,21 @@ export class RedisConnection {
     this.scheduleReconnect()
   }
 
+  /** Removes the password from an error. */
+  private redactError(error: Error): Error {
+    const { password } = this
+    if (password === '' || !error.message.includes(password)) return error
+    const { message, stack = '' } = error
+    return Object.assign(error, {
+      message: message.replaceAll(password, REDACTED),
+      stack: stack.replaceAll(password, REDACTED),
+    })
+  }
+
   /** Stores the error if it is a reply of Redis. */
   private recordRejection(error: unknown): void {
     const { lastNodeError } = error as { lastNodeError?: unknown }
-    const { name, message } = (lastNodeError ?? error) as Error
+    const { name, message } = this.redactError((lastNodeError ?? error) as Error)
     if (name === 'ReplyError') this.rejection = formatRedisError(message)
   }
 
