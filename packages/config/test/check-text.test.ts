@@ -53,6 +53,13 @@ test('a large text is checked in a worker with the same result', async () => {
   expect(Object.isFrozen(checked.config?.policies?.p999)).toBe(true)
 })
 
+test('the result of a worker is returned in a turn of its own', async () => {
+  let turns = 0
+  process.once('worker', (worker) => worker.once('message', () => setImmediate(() => turns++)))
+  await checkText(LARGE, options, () => entry)
+  expect(turns).toBe(1)
+})
+
 test('problems of a large text are the same as those of a small one', async () => {
   const wrong = await checkText(`${LARGE}polices: {}\n`, options, () => entry)
   expect(wrong.problems.map(describeProblem)).toEqual([

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { freezeInPlace } from '@holdfast/records'
+import { nextMacrotask } from 'holdfast/internal'
 import { checkConfigText, type ParseOptions } from '../check/check.js'
 import type { CheckResult } from '../check/check-input.js'
 
@@ -33,7 +34,11 @@ export async function checkText(
   const env = { ...(options.env ?? process.env) }
   const response = await checkInWorker({ text, options: { ...options, env } }, entry)
   if (response === undefined) return checkConfigText(text, options)
-  return response.config === undefined ? response : { ...response, config: freezeInPlace(response.config) }
+  if (response.config === undefined) return response
+  const config = freezeInPlace(response.config)
+  // With thousands of members this takes some milliseconds, and so does the use of the result.
+  await nextMacrotask()
+  return { ...response, config }
 }
 
 /** The package resolves the path of the worker, because this code may be anywhere in a bundle. */
