@@ -15,6 +15,9 @@ const IMMEDIATE_READERS = 16
 const DELAY_PER_READER_MS = 0.5
 const MAX_DELAY_MS = 500
 
+/** A batch of so many events is sent at once, because a larger one would block the event loop for more than 10 ms. */
+const MAX_BATCH_SIZE = 1000
+
 /** How often the tokens of readers are checked: a token can be revoked by another process. */
 const TOKEN_CHECK_MS = 1000
 
@@ -110,9 +113,15 @@ export class EventFeed {
     }
     if (this.readers.size === 0) return
     this.unsent.push(item)
+    const { clock } = this.options
     const { size } = this.readers
-    const delay = size <= IMMEDIATE_READERS ? 0 : Math.min(MAX_DELAY_MS, size * DELAY_PER_READER_MS)
-    this.timer ??= this.options.clock.setTimer(() => this.send(), delay)
+    const isFull = this.unsent.length >= MAX_BATCH_SIZE
+    const delay = size <= IMMEDIATE_READERS || isFull ? 0 : Math.min(MAX_DELAY_MS, size * DELAY_PER_READER_MS)
+    if (this.unsent.length === MAX_BATCH_SIZE) {
+      clock.clearTimer(this.timer)
+      this.timer = undefined
+    }
+    this.timer ??= clock.setTimer(() => this.send(), delay)
   }
 
   /** Sends the unsent events. Readers with the same selection share the encoded bytes. */
