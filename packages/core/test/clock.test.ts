@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { approximateStartTime, systemClock, systemRandom } from '../src/clock.js'
+import { approximateStartTime, forEachInTurns, systemClock, systemRandom } from '../src/clock.js'
 import { fakeClock } from '../src/testing/index.js'
 
 const LONGEST = 2 ** 31 - 1
@@ -169,5 +169,33 @@ describe('the approximate start time', () => {
       systemClock.setTimer(resolve, 5)
     })
     expect(approximateStartTime(systemClock)).toBeGreaterThanOrEqual(before)
+  })
+})
+
+describe('work in turns', () => {
+  it('passes each item once, in order, and gives the event loop a turn after every few of them', async () => {
+    const seen: (number | 'turn')[] = []
+    let next = setImmediate(function onTurn() {
+      seen.push('turn')
+      next = setImmediate(onTurn)
+    })
+    await forEachInTurns([1, 2, 3, 4, 5], 2, (item) => void seen.push(item))
+    clearImmediate(next)
+    expect(seen).toEqual([1, 2, 'turn', 3, 4, 'turn', 5])
+  })
+
+  it('needs no turn for few items', async () => {
+    const seen: (number | 'turn')[] = []
+    const turn = setImmediate(() => seen.push('turn'))
+    await forEachInTurns([1, 2], 2, (item) => void seen.push(item))
+    clearImmediate(turn)
+    expect(seen).toEqual([1, 2])
+  })
+
+  it('rejects with the error of the function', async () => {
+    const result = forEachInTurns([1, 2, 3], 1, (item) => {
+      if (item === 2) throw new Error('no')
+    })
+    await expect(result).rejects.toThrow('no')
   })
 })
