@@ -46,6 +46,38 @@ describe('scheduler', () => {
     await runInMacrotask(() => scheduler.runUntil(20))
     expect(scheduler.eventCount).toBe(0)
   })
+
+  it('runs events of near and far times in order, also those that events add and cancel', async () => {
+    const choices = new Choices(5)
+    const scheduler = new Scheduler(choices.fork().random)
+    const waiting = new Map<object, number>()
+    const seen: number[] = []
+    const add = () => {
+      const ms = choices.pick([0, choices.below(3), choices.below(2500), choices.below(400_000)])
+      const dueAt = scheduler.now + ms
+      const event = scheduler.schedule(ms, () => {
+        expect(scheduler.now).toBe(dueAt)
+        waiting.delete(event)
+        expect(Math.min(...waiting.values())).toBeGreaterThanOrEqual(dueAt)
+        seen.push(dueAt)
+        if (choices.chance(0.9)) add()
+        const [oldest] = waiting.keys()
+        if (oldest === undefined || choices.chance(0.8)) return
+        scheduler.cancel(oldest as typeof event)
+        waiting.delete(oldest)
+      })
+      waiting.set(event, dueAt)
+    }
+    for (let count = 0; count < 300; count++) add()
+    await runInMacrotask(() => {
+      for (const end of [999.5, 1000, 1001, 70_000, 70_000, 1e7]) {
+        scheduler.runUntil(end)
+        expect(Math.min(...waiting.values())).toBeGreaterThan(end)
+      }
+    })
+    expect(waiting.size).toBe(0)
+    expect(seen.length).toBeGreaterThan(500)
+  })
 })
 
 describe('a scheduler whose time hardly advances', () => {
