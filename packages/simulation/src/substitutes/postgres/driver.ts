@@ -1,5 +1,5 @@
 import type { Clock } from 'holdfast'
-import type { ClientPool, PooledClient, PostgresDriver } from '../../../../store/src/postgres/driver.js'
+import type { PooledClient, PostgresDriver } from '../../../../store/src/postgres/driver.js'
 import type { Link } from '../../network/link.js'
 import type { SimulatedPostgres } from './server.js'
 import { type PostgresObserver, PostgresSession } from './session.js'
@@ -40,6 +40,8 @@ interface PendingQuery {
   execute(): Executed
   resolve(result: Result): void
   reject(error: Error): void
+  /** When the client stops waiting for the reply, by its clock. */
+  readonly dueAt: number
 }
 
 /** Listeners by the name of the event. */
@@ -64,8 +66,12 @@ class Client extends Emitter {
   private readonly options: ClientOptions
   private readonly link: Link
   private readonly session: PostgresSession
+  /** The statements of this turn, which are not sent yet. */
   private pending: PendingQuery[] = []
-  private readonly sent = new Set<PendingQuery>()
+  /** All statements without a reply, oldest first. */
+  private readonly waiting = new Set<PendingQuery>()
+  /** Fires when the oldest statement can have waited too long. Most of the 50,000 statements of a seed need no timer of their own. */
+  private timer: unknown
   private isEnded = false
   private unlisten = () => {}
   /** Returns the client to its pool. The pool sets it. */
@@ -90,11 +96,29 @@ class Client extends Emitter {
 
   query(text: string, values: readonly unknown[] = []): Promise<Result> {
     if (this.isEnded) return Promise.reject(new Error('Client was closed and is not queryable'))
-    const reply = new Promise<Result>((resolve, reject) => {
+    const dueAt = this.driver.clock.now() + this.options.query_timeout
+    return new Promise((resolve, reject) => {
       if (this.pending.length === 0) queueMicrotask(() => this.send())
-      this.pending.push({ execute: () => this.execute(text, values), resolve, reject })
+      const query = { execute: () => this.execute(text, values), resolve, reject, dueAt }
+      this.pending.push(query)
+      this.waiting.add(query)
+      if (this.timer === undefined) this.startTimer(this.options.query_timeout)
     })
-    return this.withTimeout(reply, this.options.query_timeout, 'Query read timeout')
+  }
+
+  /** Starts the timer of the oldest statement. It fires at most once per timeout while there are statements. */
+  private startTimer(ms: number): void {
+    this.timer = this.driver.clock.setTimer(() => this.onTimer(), ms)
+  }
+
+  private onTimer(): void {
+    this.timer = undefined
+    const now = this.driver.clock.now()
+    for (const query of this.waiting) {
+      if (query.dueAt > now) return this.startTimer(query.dueAt - now)
+      this.waiting.delete(query)
+      query.reject(new Error('Query read timeout'))
+    }
   }
 
   async end(): Promise<void> {
@@ -104,8 +128,7 @@ class Client extends Emitter {
   private send(): void {
     const queries = this.pending
     this.pending = []
-    if (this.isEnded) return this.rejectAll(queries)
-    for (const query of queries) this.sent.add(query)
+    if (this.isEnded) return
     let executed: Executed[] | undefined
     this.link
       // A transaction is a sequence of statements, each of which the server receives once, also if the network repeats messages.
@@ -113,7 +136,7 @@ class Client extends Emitter {
       .then(
         (results) => {
           for (const [i, query] of queries.entries()) {
-            this.sent.delete(query)
+            this.waiting.delete(query)
             const { result, error } = results[i] as Executed
             if (result !== undefined) query.resolve(result)
             else query.reject(error as Error)
@@ -121,7 +144,7 @@ class Client extends Emitter {
         },
         (error: Error) => {
           for (const query of queries) {
-            this.sent.delete(query)
+            this.waiting.delete(query)
             query.reject(error)
           }
         },
@@ -149,20 +172,16 @@ class Client extends Emitter {
     this.unlisten = this.driver.host.postgres.onRequest(notify)
   }
 
-  private rejectAll(queries: Iterable<PendingQuery>): void {
-    for (const { reject } of queries) reject(new Error('Connection terminated unexpectedly'))
-  }
-
   /** The connection has ended, by this client or by the network. */
   private onEnded(): void {
     if (this.isEnded) return
     this.isEnded = true
     this.unlisten()
     this.link.close()
-    const lost = [...this.sent, ...this.pending]
-    this.sent.clear()
-    this.pending = []
-    this.rejectAll(lost)
+    this.driver.clock.clearTimer(this.timer)
+    const lost = [...this.waiting]
+    this.waiting.clear()
+    for (const { reject } of lost) reject(new Error('Connection terminated unexpectedly'))
     this.emit('end')
   }
 
@@ -287,18 +306,13 @@ class Pool extends Emitter {
 }
 
 /** Creates a driver of a simulated PostgreSQL. */
-export const createSimulatedPostgresDriver = (driver: SimulatedDriverOptions): PostgresDriver =>
-  ({
-    Client: class extends Client {
-      constructor(options: ClientOptions) {
-        super(driver, options)
-      }
-    },
-    Pool: class extends Pool {
-      constructor(options: PoolOptions) {
-        super(driver, options)
-      }
-    } as unknown as new (
-      options: PoolOptions,
-    ) => ClientPool,
-  }) as unknown as PostgresDriver
+export function createSimulatedPostgresDriver(driver: SimulatedDriverOptions): PostgresDriver {
+  // Functions and not classes of their own, so that the clients of all processes have one class, which is faster.
+  function createClient(options: ClientOptions): Client {
+    return new Client(driver, options)
+  }
+  function createPool(options: PoolOptions): Pool {
+    return new Pool(driver, options)
+  }
+  return { Client: createClient, Pool: createPool } as unknown as PostgresDriver
+}
