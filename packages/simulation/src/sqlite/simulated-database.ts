@@ -60,6 +60,10 @@ export class SimulatedDatabase {
   private readonly folder = mkdtempSync(join(tmpdir(), 'holdfast-simulation-'))
   /** The number of the folder with the file; a power failure creates another one. */
   private generation = 0
+  private file = ''
+  private logFile = ''
+  /** The file when it first had content, or when it was last seen without. */
+  private fileStat: { readonly ino: number; readonly size: number } | undefined
   private readerDriver: SqliteDriver | undefined
   private flushedLogSize = 0
   private readonly unflushedTables = new Set<string>()
@@ -69,7 +73,7 @@ export class SimulatedDatabase {
   constructor(openReal: OpenRealDriver, choices: Choices) {
     this.openReal = openReal
     this.choices = choices
-    mkdirSync(this.path(''))
+    this.createFolder()
   }
 
   /** The real path of a path that the store knows. */
@@ -81,12 +85,20 @@ export class SimulatedDatabase {
     return join(this.folder, String(this.generation), name)
   }
 
-  private get file(): string {
-    return this.realPath(DATABASE_FILE)
+  /** The machine has another folder for its file. */
+  private createFolder(): void {
+    mkdirSync(this.path(''))
+    this.file = this.realPath(DATABASE_FILE)
+    this.logFile = `${this.file}-wal`
+    this.fileStat = undefined
   }
 
   stat(file: string): { ino: number; size: number } | undefined {
-    return statSync(this.realPath(file), { throwIfNoEntry: false })
+    if (file !== DATABASE_FILE) return statSync(this.realPath(file), { throwIfNoEntry: false })
+    // Nothing replaces or empties the file of a machine, and the store asks for it before each transaction.
+    if (this.fileStat === undefined || this.fileStat.size === 0)
+      this.fileStat = statSync(this.file, { throwIfNoEntry: false })
+    return this.fileStat
   }
 
   createFile(): void {
@@ -165,7 +177,7 @@ export class SimulatedDatabase {
   /** A transaction was committed. */
   onCommitted(driver: SqliteDriver, isFlushed: boolean, tables: Iterable<string>): void {
     this.commitCount++
-    const logSize = sizeOf(`${this.file}-wal`)
+    const logSize = sizeOf(this.logFile)
     if (isFlushed) this.setFlushed(logSize)
     else for (const table of tables) this.unflushedTables.add(table)
     if (logSize > MAX_LOG_BYTES) {
@@ -177,7 +189,7 @@ export class SimulatedDatabase {
 
   /** A checkpoint has run. It flushes everything if it could empty the log. */
   onCheckpoint(): void {
-    if (sizeOf(`${this.file}-wal`) === 0) this.setFlushed(0)
+    if (sizeOf(this.logFile) === 0) this.setFlushed(0)
   }
 
   private setFlushed(logSize: number): void {
@@ -205,12 +217,12 @@ export class SimulatedDatabase {
     const from = this.file
     const isCreated = sizeOf(from) > 0
     this.generation++
-    mkdirSync(this.path(''))
+    this.createFolder()
     const logSize = sizeOf(`${from}-wal`)
     if (isCreated) copyFileSync(from, this.file)
     if (isCreated && logSize > 0) {
-      copyFileSync(`${from}-wal`, `${this.file}-wal`)
-      truncateSync(`${this.file}-wal`, Math.min(logSize, this.flushedLogSize))
+      copyFileSync(`${from}-wal`, this.logFile)
+      truncateSync(this.logFile, Math.min(logSize, this.flushedLogSize))
     }
     this.closeReader()
     rmSync(join(from, '..'), { recursive: true, force: true })
