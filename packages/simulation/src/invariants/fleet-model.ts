@@ -48,6 +48,9 @@ interface StoredState {
   readonly leases: ReadonlyMap<string, number>
 }
 
+/** The fields of leases in Redis begin with this. */
+const LEASE_PREFIX = 'lease:'
+
 /** What the fleet model needs of the simulation. */
 export interface FleetModelParts {
   readonly redis: Pick<SimulatedRedis, 'execute' | 'faults'>
@@ -64,6 +67,8 @@ export interface FleetModelParts {
 export class FleetModel {
   private readonly parts: FleetModelParts
   private readonly faults: readonly Fault[]
+  /** The faults about the connection of each node to Redis. */
+  private readonly faultsByNode = new Map<number, readonly Fault[]>()
   private readonly share: Scenario['poolShare']
   private readonly watched = new WeakMap<Process, Map<string, WatchedBreaker>>()
   /** Members that a process has added or removed: their breakers are new, and have no state of the fleet. */
@@ -222,13 +227,18 @@ export class FleetModel {
     this.connectedSince.set(process, since)
     return (
       now - since > RECOVERED_WITHIN_MS &&
-      !this.faults.some(
-        (fault) =>
-          isAboutRedis(fault, node) &&
-          fault.at <= now &&
-          now < fault.at + ('ms' in fault ? fault.ms : 0) + RECOVERED_WITHIN_MS,
+      !this.faultsOf(node).some(
+        (fault) => fault.at <= now && now < fault.at + ('ms' in fault ? fault.ms : 0) + RECOVERED_WITHIN_MS,
       )
     )
+  }
+
+  private faultsOf(node: number): readonly Fault[] {
+    const known = this.faultsByNode.get(node)
+    if (known !== undefined) return known
+    const found = this.faults.filter((fault) => isAboutRedis(fault, node))
+    this.faultsByNode.set(node, found)
+    return found
   }
 
   /** The state of a breaker in Redis; undefined if it has none. */
@@ -236,16 +246,15 @@ export class FleetModel {
     const { redis, redisNow } = this.parts
     const { reply } = redis.execute(['HGETALL', `holdfast:{${id}}:state`], redisNow())
     if (!Array.isArray(reply) || reply.length === 0) return undefined
-    const fields = new Map<string, string>()
-    for (let i = 0; i < reply.length; i += 2) fields.set(String(reply[i]), String(reply[i + 1]))
-    const leases = [...fields].flatMap(([name, value]) =>
-      name.startsWith('lease:') ? [[name.slice('lease:'.length), Number(value)] as const] : [],
-    )
-    return {
-      epoch: Number(fields.get('epoch') ?? 0),
-      state: fields.get('state') ?? 'closed',
-      leases: new Map(leases),
+    let [epoch, state] = [0, 'closed']
+    const leases = new Map<string, number>()
+    for (let i = 0; i < reply.length; i += 2) {
+      const [name, value] = [String(reply[i]), reply[i + 1]]
+      if (name === 'epoch') epoch = Number(value)
+      else if (name === 'state') state = String(value)
+      else if (name.startsWith(LEASE_PREFIX)) leases.set(name.slice(LEASE_PREFIX.length), Number(value))
     }
+    return { epoch, state, leases }
   }
 }
 

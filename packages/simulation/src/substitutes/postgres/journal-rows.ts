@@ -3,7 +3,8 @@ import { PostgresError } from './postgres-error.js'
 interface JournalRow {
   readonly seq: number
   readonly time: number
-  readonly columns: Readonly<Record<string, unknown>>
+  /** The only other column by which the store finds a record without a filter of its own. */
+  readonly sessionId: unknown
   readonly body: string
 }
 
@@ -48,12 +49,12 @@ export class JournalRows {
   prepareInsert(columnNames: readonly string[], values: readonly unknown[]): () => () => void {
     const [times, ...rest] = values as (readonly unknown[])[]
     const bodies = rest.at(-1) as readonly string[]
+    const sessionIds = rest[columnNames.indexOf('session_id')]
     for (const time of times as number[]) this.requirePartition(time)
     return () => {
       const first = this.nextSeq
       for (const [i, body] of bodies.entries()) {
-        const columns = Object.fromEntries(columnNames.map((name, at) => [name, rest[at]?.[i]]))
-        this.rows.push({ seq: this.nextSeq++, time: Number(times?.[i]), columns, body })
+        this.rows.push({ seq: this.nextSeq++, time: Number(times?.[i]), sessionId: sessionIds?.[i], body })
       }
       const end = this.nextSeq
       return () => {
@@ -90,7 +91,7 @@ export class JournalRows {
   }
 
   selectSession(id: unknown): Row[] {
-    const row = this.rows.findLast(({ columns }) => columns['session_id'] === id)
+    const row = this.rows.findLast(({ sessionId }) => sessionId === id)
     return row === undefined ? [] : [{ seq: String(row.seq), body: row.body }]
   }
 

@@ -48,6 +48,20 @@ interface PendingChange {
   apply(): () => void
 }
 
+/** A statement about a journal: its name, the table, and its parts. */
+type JournalStatement = readonly [name: string, table: string, ...parts: never[]]
+
+/** The statements about journals that were executed, by their texts. There are few, because their values are not in the text. */
+const parsedStatements = new Map<string, JournalStatement>()
+
+function parseStatement(text: string): JournalStatement {
+  const known = parsedStatements.get(text)
+  if (known !== undefined) return known
+  const parsed = JSON.parse(text) as JournalStatement
+  parsedStatements.set(text, parsed)
+  return parsed
+}
+
 /** The server's side of a connection: its transaction. */
 export class PostgresSession {
   private readonly postgres: SimulatedPostgres
@@ -150,7 +164,7 @@ export class PostgresSession {
     now: number,
     isLate: boolean,
   ): StatementResult {
-    const [name, table, ...parts] = JSON.parse(statement) as [string, string, ...never[]]
+    const [name, table, ...parts] = parseStatement(statement)
     const isWrite = WRITES.has(name)
     try {
       this.postgres.rejectIfFaulty(!isWrite)
