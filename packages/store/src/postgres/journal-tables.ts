@@ -1,11 +1,16 @@
 import {
   auditCodec,
+  auditText,
   breakerEventCodec,
+  breakerEventText,
   type CamelCased,
   type Codec,
   errorRecordCodec,
+  errorRecordText,
   eventCodec,
+  eventText,
   sessionCodec,
+  sessionText,
 } from '@holdfast/records'
 import type { z } from 'zod'
 import { createRecordFilter, type RecordFilter } from '../filters.js'
@@ -31,6 +36,8 @@ export interface PartitionedJournal<S extends z.ZodType, F> {
   /** Names of columns, with their types. */
   readonly columns: Readonly<Record<string, 'text' | 'boolean'>>
   readonly codec: Codec<S>
+  /** Returns the wire form of a record as JSON. */
+  readonly write: (record: CamelCased<S>) => string
   readonly recordFilter: RecordFilter<CamelCased<S>, F>
   /** The values of the columns, in the same order. */
   values(record: CamelCased<S>): (string | boolean | null)[]
@@ -53,6 +60,7 @@ const equalsCondition = (
 function createTable<S extends z.ZodType, F>(
   journal: JournalColumns<CamelCased<S>, F>,
   codec: Codec<S>,
+  { write }: { readonly write: (record: CamelCased<S>) => string },
   partitionDays: number,
 ): PartitionedJournal<S, F> {
   const { table, columns, sortedId } = journal
@@ -63,6 +71,7 @@ function createTable<S extends z.ZodType, F>(
     partitionDays,
     columns: Object.fromEntries(all.map(({ name, type }) => [name, type])),
     codec,
+    write,
     recordFilter: createRecordFilter(journal),
     values: (record) => all.map(({ value }) => toColumnValue(value(record))),
     conditions(filter) {
@@ -78,8 +87,8 @@ function createTable<S extends z.ZodType, F>(
   }
 }
 
-export const sessionJournal = createTable(sessionColumns, sessionCodec, 1)
-export const eventJournal = createTable(eventColumns, eventCodec, 1)
-export const errorJournal = createTable(errorColumns, errorRecordCodec, 1)
-export const auditJournal = createTable(auditColumns, auditCodec, 90)
-export const breakerEventJournal = createTable(breakerEventColumns, breakerEventCodec, 90)
+export const sessionJournal = createTable(sessionColumns, sessionCodec, sessionText, 1)
+export const eventJournal = createTable(eventColumns, eventCodec, eventText, 1)
+export const errorJournal = createTable(errorColumns, errorRecordCodec, errorRecordText, 1)
+export const auditJournal = createTable(auditColumns, auditCodec, auditText, 90)
+export const breakerEventJournal = createTable(breakerEventColumns, breakerEventCodec, breakerEventText, 90)

@@ -65,11 +65,11 @@ export class PostgresJournal<S extends z.ZodType, F extends TimeRangeFilter>
   }
 
   async append(records: readonly CamelCased<S>[]): Promise<void> {
-    const { codec, recordFilter, values } = this.table
+    const { write, recordFilter, values } = this.table
     const lines = records.map((record) => ({
       time: recordFilter.timeOf(record).getTime(),
       values: values(record),
-      body: JSON.stringify(codec.encode(record)),
+      body: write(record),
     }))
     const written = []
     for (let at = 0; at < lines.length; at += RECORDS_PER_INSERT)
