@@ -237,13 +237,13 @@ export class LeaseModel {
     }
     for (const lease of this.leases.values()) {
       const { id, process, idleSince, isAbandoned, until } = lease
-      if (isAbandoned || until <= now || this.runs.has(id) || !this.isAlive(process)) continue
+      const idleMs = now - idleSince
+      // Most leases are not idle for long, so that is checked first.
+      if (idleMs <= MAX_UNUSED_MS || isAbandoned || until <= now) continue
+      if (this.runs.has(id) || !this.isAlive(process)) continue
       const hasEnded = this.outcomes.has(keyOf(id, lease.owner))
-      if (now - idleSince > (hasEnded ? MAX_SETTLING_MS : MAX_UNUSED_MS))
-        throw new Violation(
-          'lease',
-          `${process} holds the lease of ${id} for ${now - idleSince} ms without a handler`,
-        )
+      if (!hasEnded || idleMs > MAX_SETTLING_MS)
+        throw new Violation('lease', `${process} holds the lease of ${id} for ${idleMs} ms without a handler`)
     }
     for (const [id, { process, at }] of this.unsettled)
       if (now - at > MAX_SETTLING_MS && !this.closing.has(process))
