@@ -9,7 +9,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from
 import { basename, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { bundleSimulation } from './bundle.mjs'
+import { bundleSimulation, V8_OPTIONS } from './bundle.mjs'
 import { changesServerCode, isLuaOnly, keepScriptFunctions, runContractSuites } from './planted-contracts.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -60,7 +60,7 @@ function applyPatch(copy, patch) {
  * @returns {Promise<{ found: boolean, text: string }>}
  */
 function simulate(bundle) {
-  const args = [bundle, '--json', '--seeds', values.seeds, '--from', values.from]
+  const args = [...V8_OPTIONS, bundle, '--json', '--seeds', values.seeds, '--from', values.from]
   const child = spawn(process.execPath, args, {
     timeout: Number(values.minutes) * 60_000,
     killSignal: 'SIGKILL',

@@ -7,7 +7,7 @@
 import { spawnSync } from 'node:child_process'
 import { renameSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { bundleSimulation } from './bundle.mjs'
+import { bundleSimulation, V8_OPTIONS } from './bundle.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const bundle = fileURLToPath(new URL('../../.cache/simulation/main.mjs', import.meta.url))
@@ -16,7 +16,7 @@ await bundleSimulation(root, `${bundle}.${process.pid}`)
 renameSync(`${bundle}.${process.pid}`, bundle)
 const { status } = spawnSync(
   process.execPath,
-  ['--enable-source-maps', '--stack-trace-limit=30', bundle, ...process.argv.slice(2)],
+  ['--enable-source-maps', '--stack-trace-limit=30', ...V8_OPTIONS, bundle, ...process.argv.slice(2)],
   { stdio: 'inherit' },
 )
 process.exit(status ?? 1)
