@@ -47,6 +47,15 @@ describe('scheduler', () => {
     expect(scheduler.eventCount).toBe(0)
   })
 
+  it.each([999, 1000, 1001, 60_000])('runs an event that is due exactly at the end, %d ms', async (ms) => {
+    const scheduler = new Scheduler(new Choices(1).random)
+    scheduler.schedule(ms, () => {})
+    await runInMacrotask(() => scheduler.runUntil(ms - 0.001))
+    expect(scheduler.eventCount).toBe(0)
+    await runInMacrotask(() => scheduler.runUntil(ms))
+    expect(scheduler.eventCount).toBe(1)
+  })
+
   it('runs events of near and far times in order, also those that events add and cancel', async () => {
     const choices = new Choices(5)
     const scheduler = new Scheduler(choices.fork().random)
