@@ -3,7 +3,7 @@ import { runInMacrotask } from './engine/microtasks.js'
 import { EventLimitError, Scheduler } from './engine/scheduler.js'
 import { Choices } from './engine/seeded-random.js'
 import { Violation } from './engine/violation.js'
-import { checkAtEnd } from './hour/end-checks.js'
+import { checkAtEnd, checkClosed } from './hour/end-checks.js'
 import { Models } from './hour/models.js'
 import { planHour } from './hour/plan.js'
 import { Run } from './hour/run.js'
@@ -92,6 +92,7 @@ export async function simulate(
       scheduler.runUntil(DURATION_MS + FINAL_CLOSE_MS, onEventEnded)
     })
     finalClose.check()
+    checkClosed(models)
   } catch (error) {
     if (error instanceof Violation) run.report(error)
     else if (error instanceof EventLimitError) run.report(new Violation('hangs', error.message))

@@ -112,6 +112,16 @@ describe('the model of the events of a fleet', () => {
     expect(() => model.checkSent(NODES)).toThrow('n0 has published 0 events for the fleet, and 1 were sent')
   })
 
+  it('reports a batch that does not end, and events that are left after a close', () => {
+    stream.redis.run = () => new Promise(() => {})
+    model.watch(PROCESS, stream)
+    void (stream.redis.run as (...args: unknown[]) => Promise<unknown>)(APPEND, [], ['n0', 100, 1000])
+    now = 10_001
+    expect(() => model.checkSent(NODES)).toThrow('hangs: a batch of events of n0 has not ended in 10001 ms')
+    stream.pending.push(event('d'))
+    expect(() => model.checkNoneLeft(NODES)).toThrow('n0 is closed and has not sent 1 events')
+  })
+
   it('reports events that wait although Redis is available', async () => {
     await send(['a', 'b'], true)
     stream.pending.push(event('c'))

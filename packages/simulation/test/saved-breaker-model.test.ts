@@ -77,6 +77,18 @@ describe('saved breakers', () => {
     )
   })
 
+  it('must be saved by calls that end', () => {
+    start('n0.1', [])
+    const nodes = [{ process: { name: 'n0.1' } }] as never
+    model.onSave('n0.1', [row('service:report', 'open', 1)])
+    scheduler.now = 180_000
+    model.checkPassed(nodes)
+    scheduler.now = 180_001
+    expect(() => model.checkPassed(nodes)).toThrow(
+      'hangs: a save of breakers by n0.1 has not ended in 180001 ms',
+    )
+  })
+
   it('can be loaded as a save that failed', () => {
     start('n0.1', [])
     model.onSave('n0.1', [row('service:report', 'open', 1)]).onAcknowledged()

@@ -95,7 +95,7 @@ describe('the models of a SQLite file', () => {
   it('report an acknowledged record that is missing or stored twice', () => {
     const { insert } = openFile()
     const append = () => {
-      const records = new StoredRecordModel(database)
+      const records = new StoredRecordModel(database, () => 0)
       records.onAppend('events', [{ eventId: 'e1' }]).onAcknowledged()
       return records
     }
@@ -106,9 +106,18 @@ describe('the models of a SQLite file', () => {
     expect(() => append().checkAll()).toThrow('has 2 events: expected 1')
   })
 
+  it('report an append that does not end', () => {
+    let now = 0
+    const records = new StoredRecordModel(database, () => now)
+    const [call] = [records.onAppend('events', []), records.onAppend('audit', [])]
+    call?.onFailed()
+    now = 180_001
+    expect(() => records.checkEnded()).toThrow('hangs: an append to audit has not ended in 180001 ms')
+  })
+
   it('accept a record twice if its call was sent again after the thread ended', () => {
     const { insert } = openFile()
-    const records = new StoredRecordModel(database)
+    const records = new StoredRecordModel(database, () => 0)
     const call = records.onAppend('events', [{ eventId: 'e1' }])
     records.onThreadEnded()
     for (let count = 0; count < 2; count++) insert('events', `VALUES (1, '[[{"event_id":"e1"}]]')`)

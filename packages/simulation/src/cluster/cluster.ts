@@ -148,7 +148,8 @@ export class Cluster {
       this.disks.set(`n${at}`, { disk, model: new DiskQueueModel(disk) })
     }
     for (const at of layout.sqliteNodes)
-      if (openSqlite !== undefined) this.databases.set(`n${at}`, new NodeDatabase(openSqlite, choices.fork()))
+      if (openSqlite !== undefined)
+        this.databases.set(`n${at}`, new NodeDatabase(openSqlite, choices.fork(), () => scheduler.now))
     for (let at = 0; at < layout.nodes && layout.hasDiskFallback; at++)
       if (!layout.diskNodes.includes(at) && !layout.sqliteNodes.includes(at))
         this.fallbacks.set(`n${at}`, new NodeFallback(new SimulatedDisk(scheduler, choices.fork()), observer))

@@ -35,11 +35,11 @@ export class NodeDatabase {
   private threads: ProcessThreads | undefined
   private readonly choices: Choices
 
-  constructor(openReal: OpenRealDriver, choices: Choices) {
+  constructor(openReal: OpenRealDriver, choices: Choices, now: () => number) {
     this.choices = choices
     this.database = new SimulatedDatabase(openReal, choices.fork())
     this.queue = new SqliteQueueModel(this.database)
-    this.records = new StoredRecordModel(this.database)
+    this.records = new StoredRecordModel(this.database, now)
     this.database.onFlushed = () => this.records.onFlushed()
   }
 

@@ -17,6 +17,25 @@ interface PromisedEntry {
   /** The holder of the lease, and when it ends by the wall time that was sent. */
   owner: string | undefined
   leasedUntil: number
+  /** The lease that was acknowledged last, until it was settled: also while its settlement is under way. */
+  lastLease: Lease | undefined
+}
+
+interface Lease {
+  readonly owner: string
+  readonly until: number
+}
+
+/** A call that can acquire or extend a lease and has no result. Without an id it is about any entry. */
+interface OpenLease extends Lease {
+  readonly id: string | undefined
+}
+
+/** The lease that a call requests, if it does. */
+function requestedLease(method: string, args: readonly unknown[]): OpenLease | undefined {
+  if (method !== 'lease' && method !== 'leaseNext' && method !== 'renew') return undefined
+  const [first, owner, until] = args as [unknown, string, Date]
+  return { id: typeof first === 'string' ? first : undefined, owner, until: until.getTime() }
 }
 
 /**
@@ -25,8 +44,14 @@ interface PromisedEntry {
  */
 export abstract class OwnQueueModel {
   readonly entries = new Map<string, PromisedEntry>()
+  /** By the arguments of the calls. A call that has failed can have been carried out. */
+  private readonly openLeases = new Map<readonly unknown[], OpenLease>()
+  /** The entries that a process has completed by a replay and not reported, and those of them that the last check has found. */
+  private readonly unreportedIds = new Set<string>()
+  private overdueIds: ReadonlySet<string> = new Set()
   private readonly runs = new Set<HandlerRun>()
   private readonly succeededIds = new Set<string>()
+  private readonly completedByHand = new Set<string>()
   acknowledgedCount = 0
   completedCount = 0
   leaseCount = 0
@@ -44,12 +69,18 @@ export abstract class OwnQueueModel {
 
   /** A process calls a method of the queue. The result may never arrive, and after an error the change may be made or not. */
   onCalled(method: string, args: readonly unknown[]): void {
-    if (method === 'settle' && !isContractCall(method, args)) this.releaseLease(args[0] as string)
+    if (isContractCall(method, args)) return
+    const lease = requestedLease(method, args)
+    if (lease !== undefined) this.openLeases.set(args, lease)
+    if (method === 'settle') this.releaseLease(args[0] as string)
+    // The result of a replay that is under way can come second.
+    if (method === 'complete') this.completedByHand.add(args[0] as string)
   }
 
   /** A method of the queue has resolved in a process. */
   onResolved(process: string, method: string, args: readonly unknown[], result: unknown): void {
     if (isContractCall(method, args)) return
+    this.openLeases.delete(args)
     switch (method) {
       case 'add':
         for (const added of result as Added[]) if (added.result !== 'full') this.use(added.entry.dlqId)
@@ -65,8 +96,8 @@ export abstract class OwnQueueModel {
         return
       }
       case 'renew': {
-        const [id, owner, until] = args as [string, string, Date]
-        if (result === true) this.onRenewed(id, owner, until)
+        const [id, owner, until, now] = args as [string, string, Date, Date]
+        if (result === true) this.onRenewed(id, owner, until, now)
         return
       }
       case 'settle': {
@@ -105,9 +136,16 @@ export abstract class OwnQueueModel {
     this.runs.delete(run)
   }
 
-  /** The process of the disk has died, and with it all of its handlers. */
+  /** A process reports that it has completed an entry by a replay. */
+  onReplayReported(id: string): void {
+    this.unreportedIds.delete(id)
+  }
+
+  /** The process of the disk has died, and with it all of its handlers. Its owners of leases have gone as well. */
   onProcessEnded(): void {
     this.runs.clear()
+    this.openLeases.clear()
+    this.unreportedIds.clear()
   }
 
   /** A promise has ended, because the disk lied. */
@@ -118,6 +156,14 @@ export abstract class OwnQueueModel {
   /** Compares the stored entries with everything that was acknowledged. */
   checkAll(): void {
     for (const id of this.entries.keys()) this.check(id, 'current')
+  }
+
+  /** Checks that each replay that has completed an entry was reported. Called periodically: a report follows before the next check. */
+  checkReported(): void {
+    for (const id of this.unreportedIds)
+      if (this.overdueIds.has(id))
+        throw new Violation('completed', `a replay has completed ${id}, and its process has not reported it`)
+    this.overdueIds = new Set(this.unreportedIds)
   }
 
   /** Checks that every replay that was requested before a time has been made. */
@@ -154,7 +200,13 @@ export abstract class OwnQueueModel {
   private use(id: string): PromisedEntry {
     const known = this.entries.get(id)
     if (known !== undefined) return known
-    const entry = { payload: undefined, isCompleted: false, owner: undefined, leasedUntil: 0 }
+    const entry = {
+      payload: undefined,
+      isCompleted: false,
+      owner: undefined,
+      leasedUntil: 0,
+      lastLease: undefined,
+    }
     this.entries.set(id, entry)
     return entry
   }
@@ -167,31 +219,49 @@ export abstract class OwnQueueModel {
       throw new Violation('lease', `${process} leased ${id} while ${entry.owner} holds the lease`)
     entry.owner = owner
     entry.leasedUntil = until.getTime()
+    entry.lastLease = { owner, until: until.getTime() }
   }
 
-  private onRenewed(id: string, owner: string, until: Date): void {
+  private onRenewed(id: string, owner: string, until: Date, now: Date): void {
     const entry = this.use(id)
-    if (entry.owner !== undefined && entry.owner !== owner)
+    if (!this.canHold(id, owner, now))
       throw new Violation('lease', `${owner} renewed the lease of ${id} without holding it`)
-    entry.owner = owner
-    entry.leasedUntil = until.getTime()
+    entry.lastLease = { owner, until: until.getTime() }
+    // A settlement that was called meanwhile has ended the lease, or will do so.
+    if (entry.owner === owner) entry.leasedUntil = until.getTime()
   }
 
-  private onSettled(id: string, owner: string, { status }: Settlement): void {
-    if (this.use(id).isCompleted)
+  private onSettled(id: string, owner: string, { status, at }: Settlement): void {
+    const entry = this.use(id)
+    if (entry.isCompleted)
       throw new Violation('completed', `${owner} settled ${id} as ${status} after it was completed`)
+    if (status !== 'completed' && !this.canHold(id, owner, at))
+      throw new Violation('lease', `${owner} settled ${id} as ${status} without holding the lease`)
     this.releaseLease(id)
+    entry.lastLease = undefined
     if (status !== 'completed') return
     if (!this.succeededIds.has(id))
       throw new Violation('completed', `${id} is completed, and no handler succeeded`)
     this.completedCount++
+    this.unreportedIds.add(id)
     this.onCompleted(id)
+  }
+
+  /** Whether an owner can hold the lease of an entry at a time, by a call that was acknowledged or by one without a result. */
+  private canHold(id: string, owner: string, at: Date): boolean {
+    const { lastLease } = this.use(id)
+    const possible = [...this.openLeases.values()].filter((open) => open.id === undefined || open.id === id)
+    return [...(lastLease === undefined ? [] : [lastLease]), ...possible].some(
+      (lease) => lease.owner === owner && lease.until > at.getTime(),
+    )
   }
 
   /** A settlement that failed after its file was written has completed the entry. The store flushes it before it replies to the next one. */
   private onSettledBefore(id: string): void {
     const stored = this.read(id, 'current')
-    if (stored?.status === 'completed' && this.succeededIds.has(id)) this.onCompleted(id)
+    if (stored?.status !== 'completed' || !this.succeededIds.has(id)) return
+    if (!this.use(id).isCompleted && !this.completedByHand.has(id)) this.unreportedIds.add(id)
+    this.onCompleted(id)
   }
 
   private onCompleted(id: string): void {

@@ -27,6 +27,9 @@ const MAX_ENTRIES = 5
 /** How long a lease is. */
 const LEASE_MS = 10_000
 
+/** How many steps are left out at most while one is under way: its calls can take as long as the store needs to fail. */
+const MAX_SKIPPED_STEPS = 30
+
 /** An entry, as the documentation of the interface describes it. */
 interface Expected {
   readonly id: string
@@ -61,6 +64,7 @@ export class QueueContract {
   private isBusy = false
   /** Whether the current call may have been carried out twice, so that its result is not certain. */
   private isRepeated = false
+  private skippedCount = 0
   private idCount = 0
   private ownerCount = 0
   stepCount = 0
@@ -108,8 +112,9 @@ export class QueueContract {
     check: (fn: () => void) => void,
     isCurrent: () => boolean = () => true,
   ): Promise<void> {
-    if (this.isBusy) return
+    if (this.isBusy) return check(() => this.checkEnds())
     this.isBusy = true
+    this.skippedCount = 0
     try {
       await this.call(queue, wall, (fn) => {
         if (isCurrent() && !this.isRepeated) check(fn)
@@ -121,6 +126,14 @@ export class QueueContract {
     } finally {
       if (isCurrent()) this.isBusy = this.isRepeated = false
     }
+  }
+
+  private checkEnds(): void {
+    if (++this.skippedCount > MAX_SKIPPED_STEPS)
+      throw new Violation(
+        'hangs',
+        `a call of the queue of ${this.name} has not ended in ${this.skippedCount} steps`,
+      )
   }
 
   private async call(queue: DeadLetterStore, wall: number, check: (fn: () => void) => void): Promise<void> {

@@ -11,6 +11,7 @@ const SERVED_WITHIN_MS = 600_000
 /** Checks everything that must hold when the cluster has come to rest. @throws Violation */
 export function checkAtEnd(models: Models): void {
   const { cluster, breakers, memberChanges, pools, budgets, workload, records, housekeeping, memory } = models
+  const { fleetEvents, saved } = models
   const isOnServer = models.isOnServer.bind(models)
   checkDeadLetters(models)
   breakers.checkConverged(cluster.nodes)
@@ -19,11 +20,19 @@ export function checkAtEnd(models: Models): void {
   pools.checkAvailable(cluster.nodes)
   checkFleetAtRest(cluster.nodes)
   budgets.checkAtRest(cluster.nodes)
+  fleetEvents.checkSent(cluster.nodes)
+  saved.checkPassed(cluster.nodes)
   workload.records.checkCounters(cluster.nodes, true)
   records.checkWritten(cluster.nodes, isOnServer)
   housekeeping.check(cluster.nodes, isOnServer)
   checkConnections(cluster.nodes)
   memory.checkState(cluster.nodes, true)
+}
+
+/** Checks the processes that have closed: also the events and the changes of breakers of their last calls. @throws Violation */
+export function checkClosed({ cluster, fleetEvents }: Models): void {
+  fleetEvents.checkSent(cluster.nodes)
+  fleetEvents.checkNoneLeft(cluster.nodes)
 }
 
 /** All dead letters are stored and replayed, on the server and on each node with a store of its own. */

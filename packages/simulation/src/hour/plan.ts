@@ -107,12 +107,13 @@ function planChecks({ scheduler, check }: Run, models: Models): void {
         checkConnections(cluster.nodes)
         workload.records.checkCounters(cluster.nodes, false)
         pools.checkCounters()
+        checkOwnStores(models)
         if (at < CONVERGED_MS) return
         breakers.checkConverged(cluster.nodes)
         memberChanges.checkConverged(cluster.nodes)
       }),
     )
-  for (let at = FLEET_CHECK_INTERVAL_MS; at < DRILL_START_MS; at += FLEET_CHECK_INTERVAL_MS)
+  for (let at = FLEET_CHECK_INTERVAL_MS; at < DURATION_MS; at += FLEET_CHECK_INTERVAL_MS)
     scheduler.schedule(at, () =>
       check(() => {
         fleet.check(cluster.nodes)
@@ -120,6 +121,15 @@ function planChecks({ scheduler, check }: Run, models: Models): void {
         saved.checkPassed(cluster.nodes)
       }),
     )
+}
+
+/** Checks that the calls of the nodes' own stores end, and that their results are reported. */
+function checkOwnStores({ cluster }: Models): void {
+  for (const { queue, records } of cluster.databases.values()) {
+    queue.checkReported()
+    records.checkEnded()
+  }
+  for (const { model } of cluster.disks.values()) model.checkReported()
 }
 
 function planQueueContracts({ scheduler, check }: Run, { cluster, contracts }: Models): void {

@@ -9,6 +9,9 @@ import type { SimulatedRedis } from '../substitutes/index.js'
 /** An event is sent within this time while Redis is available. */
 const SENT_WITHIN_MS = 3000
 
+/** A batch has ended after this time: the connection gives up a command after half a second. */
+const MAX_BATCH_MS = 10_000
+
 /** The stream with its private parts. */
 interface Stream extends Pick<FleetEventStream, 'add' | 'dropped'> {
   readonly pending: readonly RetryEvent[]
@@ -34,6 +37,8 @@ interface Publisher {
   readonly failedBatches: Set<string>
   /** The position of the latest event in the stream. */
   latest: number
+  /** Since when a batch is under way; undefined if there is none. */
+  sendingSince: number | undefined
   /** The oldest event that waits although Redis is available, and since when. */
   waiting: { readonly id: string; readonly since: number } | undefined
 }
@@ -99,6 +104,7 @@ export class FleetEventModel {
       underWay: 0,
       failedBatches: new Set(),
       latest: 0,
+      sendingSince: stream.sending === undefined ? undefined : this.now(),
       waiting: undefined,
     }
     const publish = ({ eventId }: RetryEvent) => {
@@ -111,6 +117,7 @@ export class FleetEventModel {
       // The batch may have failed, which is counted as dropped.
       publisher.acknowledged -= countEvents(publisher) - publisher.positions.size
       publisher.hasUnknownBatch = false
+      if (publisher.underWay === 0) publisher.sendingSince = undefined
     })
     const add = stream.add.bind(stream)
     stream.add = (event) => {
@@ -123,6 +130,7 @@ export class FleetEventModel {
       const events = args.slice(3)
       if (process.isAlive) this.check(() => this.onSent(process, events.map(idOf)))
       publisher.underWay += events.length
+      publisher.sendingSince = this.now()
       try {
         const reply = await run(script, keys, args)
         publisher.acknowledged += events.length
@@ -132,6 +140,7 @@ export class FleetEventModel {
         throw error
       } finally {
         publisher.underWay -= events.length
+        publisher.sendingSince = undefined
       }
     }
   }
@@ -178,6 +187,9 @@ export class FleetEventModel {
       if (publisher === undefined) continue
       const { stream, positions, underWay, hasUnknownBatch } = publisher
       const { pending } = stream
+      const sendingMs = this.now() - (publisher.sendingSince ?? this.now())
+      if (sendingMs > MAX_BATCH_MS)
+        throw new Violation('hangs', `a batch of events of ${name} has not ended in ${sendingMs} ms`)
       const counted = countEvents(publisher)
       if (counted !== positions.size && !hasUnknownBatch)
         throw new Violation(
@@ -192,6 +204,15 @@ export class FleetEventModel {
       const waitedMs = this.now() - (publisher.waiting?.since ?? this.now())
       if (waitedMs > SENT_WITHIN_MS)
         throw new Violation('events', `${name} has not sent ${pending.length} events in ${waitedMs} ms`)
+    }
+  }
+
+  /** Checks that processes which have closed while Redis was available have sent all of their events. */
+  checkNoneLeft(nodes: readonly SimulatedNode[]): void {
+    for (const { name, process } of nodes) {
+      const { pending = [] } = (process && this.publishers.get(process)?.stream) ?? {}
+      if (pending.length > 0)
+        throw new Violation('events', `${name} is closed and has not sent ${pending.length} events`)
     }
   }
 }

@@ -12,6 +12,9 @@ const LATE_MS = 120_000
 /** A change is passed to a save within this time, also after a save that failed. */
 const PASSED_WITHIN_MS = 10_000
 
+/** A save has ended after this time: the store retries for up to 45 s, after earlier requests of the process. */
+const MAX_SAVE_MS = 180_000
+
 /** The operation whose breaker no other node changes. */
 const LONE_OPERATION: Operation = 'report'
 
@@ -38,8 +41,8 @@ const possibleStates = ({ possible }: StoredStates): string[] =>
 interface ProcessSaves {
   /** Since when each change waits for a save. */
   readonly changed: Map<string, number>
-  /** Saves under way. The next one waits for their end. */
-  underWay: number
+  /** When each save began that has not ended. The next one waits for its end. */
+  readonly underWay: Map<object, number>
   /** The states that the process has loaded, by id. */
   loaded: ReadonlyMap<string, StoredBreaker>
   isClosing: boolean
@@ -92,7 +95,13 @@ export class SavedBreakerModel {
   ): void {
     this.loads.delete(process)
     const loaded = new Map(rows.map((row) => [row.snapshot.id, row]))
-    this.saves.set(process, { changed: new Map(), underWay: 0, loaded, isClosing: false, hasFailed: false })
+    this.saves.set(process, {
+      changed: new Map(),
+      underWay: new Map(),
+      loaded,
+      isClosing: false,
+      hasFailed: false,
+    })
     const store = this.storeOf(process)
     for (const [id, states] of this.stores.get(store) ?? []) {
       if (!states.hasAcknowledged) continue
@@ -168,10 +177,10 @@ export class SavedBreakerModel {
     // The save of a process that dies never ends.
     this.scheduler.schedule(LATE_MS, () => this.end(store, ids, token, LATE_MS))
     for (const id of ids) saves?.changed.delete(id)
-    if (saves !== undefined) saves.underWay++
+    saves?.underWay.set(token, startedAt)
     const onEnded = () => {
       if (saves === undefined) return
-      saves.underWay--
+      saves.underWay.delete(token)
       const now = this.scheduler.now
       for (const [id, since] of saves.changed) saves.changed.set(id, Math.max(since, now))
     }
@@ -206,12 +215,20 @@ export class SavedBreakerModel {
   checkPassed(nodes: readonly SimulatedNode[]): void {
     for (const { process } of nodes) {
       const saves = process && this.saves.get(process.name)
-      if (process === undefined || saves === undefined || saves.underWay > 0 || saves.isClosing) continue
+      if (process === undefined || saves === undefined) continue
+      const now = this.scheduler.now
+      for (const startedAt of saves.underWay.values())
+        if (now - startedAt > MAX_SAVE_MS)
+          throw new Violation(
+            'hangs',
+            `a save of breakers by ${process.name} has not ended in ${now - startedAt} ms`,
+          )
+      if (saves.underWay.size > 0 || saves.isClosing) continue
       for (const [id, since] of saves.changed)
-        if (this.scheduler.now - since > PASSED_WITHIN_MS)
+        if (now - since > PASSED_WITHIN_MS)
           throw new Violation(
             'saved',
-            `${process.name} has not saved ${id}, which changed ${this.scheduler.now - since} ms ago`,
+            `${process.name} has not saved ${id}, which changed ${now - since} ms ago`,
           )
     }
   }

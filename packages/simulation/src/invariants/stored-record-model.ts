@@ -13,6 +13,9 @@ const JOURNALS = {
 export type JournalName = keyof typeof JOURNALS
 export const JOURNAL_NAMES = Object.keys(JOURNALS) as JournalName[]
 
+/** A call has ended after this time: the store waits for locks, and a new thread repeats the call. */
+const MAX_CALL_MS = 180_000
+
 /** What a store has promised about a journal. */
 interface PromisedJournal {
   /** Acknowledged records that a power failure must not lose, and those that it can lose. */
@@ -40,10 +43,16 @@ export class StoredRecordModel {
   private readonly database: SimulatedDatabase
   private readonly journals = new Map<JournalName, PromisedJournal>()
   /** The calls that have not ended. They are not certain any more if the thread ends. */
-  private readonly started = new Set<{ isCertain: boolean }>()
+  private readonly started = new Set<{
+    readonly name: JournalName
+    readonly at: number
+    isCertain: boolean
+  }>()
+  private readonly now: () => number
 
-  constructor(database: SimulatedDatabase) {
+  constructor(database: SimulatedDatabase, now: () => number) {
     this.database = database
+    this.now = now
     for (const name of JOURNAL_NAMES)
       this.journals.set(name, {
         flushedCount: 0,
@@ -60,7 +69,7 @@ export class StoredRecordModel {
     const { field } = JOURNALS[name]
     const journal = this.journals.get(name) as PromisedJournal
     const ids = field === '' ? [] : records.map((record) => String(record[field]))
-    const call = { isCertain: true }
+    const call = { name, at: this.now(), isCertain: true }
     this.started.add(call)
     // Until it has ended, the call may have stored the records.
     journal.uncertainCount += records.length
@@ -112,6 +121,13 @@ export class StoredRecordModel {
       for (const id of journal.unflushedIds) journal.uncertainIds.add(id)
       journal.unflushedIds.clear()
     }
+  }
+
+  /** Checks that no call has been under way for longer than it may. Its records may be stored or not until it has ended. */
+  checkEnded(): void {
+    for (const { name, at } of this.started)
+      if (this.now() - at > MAX_CALL_MS)
+        throw new Violation('hangs', `an append to ${name} has not ended in ${this.now() - at} ms`)
   }
 
   /** Compares the file with everything that was acknowledged. */

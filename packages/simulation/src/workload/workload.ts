@@ -56,6 +56,8 @@ type QueueModel = Pick<DeadLetterModel, 'onAcknowledged' | 'onHandlerStarted' | 
   readonly entries: ReadonlyMap<string, { readonly isCompleted: boolean }>
   /** Ids that a disk fallback has acknowledged. */
   readonly fallbackIds?: Iterable<string>
+  /** A process reports that it has completed an entry by a replay. */
+  onReplayReported?(id: string): void
 }
 
 /** What the workload needs of the simulation. */
@@ -105,7 +107,9 @@ export class Workload {
     runtime.events.on('dead_letter_replayed', ({ context }) =>
       this.checkAlive(process, () => {
         const id = String(context?.dlq_id)
-        if (this.parts.queueOf(process).entries.get(id)?.isCompleted !== true)
+        const queue = this.parts.queueOf(process)
+        queue.onReplayReported?.(id)
+        if (queue.entries.get(id)?.isCompleted !== true)
           throw new Violation(
             'completed',
             `${process.name} reported the replay of ${id}, which is not completed`,
