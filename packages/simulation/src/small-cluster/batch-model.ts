@@ -46,6 +46,7 @@ export class BatchModel {
   /** The numbers of waiting entries that the process has read. */
   private readonly counts = new Set<number>()
   private requestCount = 0
+  private readonly requestedIds = new Set<string>()
   private runningCount = 0
   private handlerCount = 0
   private isStopped = false
@@ -70,9 +71,25 @@ export class BatchModel {
     if (method === 'deadLetters.leaseNext' && !(args[0] as { requested?: boolean }).requested)
       for (const { dlqId } of result as DeadLetter[]) this.leasedKeys.add(`${dlqId} ${args[1]}`)
     if (method === 'deadLetters.stats') this.counts.add(this.countWaiting(result as DeadLetterStats))
-    if (method !== 'deadLetters.settle' || result === undefined) return
-    const [id, owner, { status }] = args as [string, string, Settlement]
-    if (status !== 'pending' && this.leasedKeys.has(`${id} ${owner}`)) this.settled[status].add(id)
+    if (result === undefined) return
+    if (method === 'deadLetters.request') this.requestedIds.add(args[0] as string)
+    if (method === 'deadLetters.settle') {
+      const [id, owner, { status }] = args as [string, string, Settlement]
+      if (status !== 'pending' && this.leasedKeys.has(`${id} ${owner}`)) this.settled[status].add(id)
+    }
+    this.checkLimit()
+  }
+
+  /** The limit is about all entries: those that the batch replays itself, and those that it requests from other processes. */
+  private checkLimit(): void {
+    const { limit = Number.POSITIVE_INFINITY } = this.plan
+    const { completed, failed } = this.settled
+    const used = new Set([...completed, ...failed, ...this.requestedIds])
+    if (used.size > limit)
+      throw FAIL(
+        this.process,
+        `has replayed ${completed.size + failed.size} entries and requested ${this.requestedIds.size}, expected at most ${limit} together`,
+      )
   }
 
   onReplied({ process, method }: StoreCall, hasFailed: boolean): void {

@@ -64,8 +64,8 @@ export function runSmallCluster(
   plan(REPLAYS, (process, runtime) => queue.replayOne(process, runtime))
   plan(BATCHES, (process, runtime) => queue.replayBatch(process, runtime))
   plan(REQUESTS, (process, runtime) => queue.requestReplays(process, runtime))
-  plan(EDITS, (_process, runtime) => queue.edit(runtime))
-  plan(COMPLETIONS, (_process, runtime) => queue.complete(runtime))
+  plan(EDITS, (process, runtime) => queue.edit(process, runtime))
+  plan(COMPLETIONS, (process, runtime) => queue.complete(process, runtime))
   plan(FAILING_CALLS, (process, runtime) => queue.failOne(process, runtime))
   plan(CHANGES, () => changes.changeBurst())
   plan(RESTARTS, async (_process, _runtime, node) => {

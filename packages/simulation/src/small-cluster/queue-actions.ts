@@ -6,6 +6,7 @@ import { BatchModel } from './batch-model.js'
 import type { HandlerEnd, LeasedRun } from './lease-model.js'
 import {
   FAULTS_END_MS,
+  GUARDED_OPEN_MS,
   LONGEST_HANDLER_MS,
   QUEUE_OPERATIONS,
   type QueueOperation,
@@ -14,8 +15,11 @@ import {
 } from './settings.js'
 import type { SmallCluster } from './small-cluster.js'
 
-/** The longest time to store one item. */
+/** The longest time to store, edit, complete or request one item. */
 const STORE_LIMIT_MS = 20_000
+
+/** The longest time to replay one entry: its handler, the breaker that it waits for, and repeated settlements. */
+const REPLAY_LIMIT_MS = LONGEST_HANDLER_MS + GUARDED_OPEN_MS + 60_000
 
 /** A count that was requested before the queue was nearly full has ended after this time. */
 const COUNT_MS = 3000
@@ -90,12 +94,16 @@ export class QueueActions {
     void this.enqueue(process, runtime, { ...item, payload }, false)
   }
 
-  async replayOne(process: Process, runtime: Holdfast): Promise<void> {
-    const { choices, queue } = this.cluster
-    if (choices.chance(0.1)) return this.replayUnknown(process, runtime)
+  replayOne(process: Process, runtime: Holdfast): void {
+    if (this.cluster.choices.chance(0.1)) return void this.replayUnknown(process, runtime)
     const id = this.pickId()
-    if (id === undefined) return
+    if (id !== undefined) void this.replayEntry(process, runtime, id)
+  }
+
+  private async replayEntry(process: Process, runtime: Holdfast, id: string): Promise<void> {
+    const { choices, queue } = this.cluster
     const startedAt = this.cluster.scheduler.now
+    const end = this.beginSingle(process, id, `the replay of ${id}`, REPLAY_LIMIT_MS)
     try {
       const { status } = await runtime.deadLetters.replay(id, { waitForBreaker: choices.chance(0.5) })
       this.cluster.checkAlive(process, () => {
@@ -112,6 +120,8 @@ export class QueueActions {
           (codeOf(error) === 'DEAD_LETTER_LEASED' && this.cluster.leases.wasHeld(id, startedAt))
         if (!isExpected) throw new Violation('completed', `a replay of ${id} failed: ${String(error)}`)
       })
+    } finally {
+      end()
     }
   }
 
@@ -125,7 +135,8 @@ export class QueueActions {
     const ids = some(0.15, this.pickIds())
     const plan = {
       operation: some(0.6, choices.pick(QUEUE_OPERATIONS)),
-      limit: some(0.25, 1 + choices.below(12)),
+      // A limit is about the entries of all operations, of which the first node has one.
+      limit: some(handledBy(process).length === 1 ? 0.6 : 0.25, 1 + choices.below(12)),
       concurrency: isDrain ? 4 : choices.pick([1, 1, 2, 4]),
       rate: some(0.25, choices.pick([0.5, 4, 20])),
       retryFailed: isDrain || choices.chance(0.4),
@@ -170,19 +181,26 @@ export class QueueActions {
   async requestReplays(process: Process, runtime: Holdfast): Promise<void> {
     const { queue } = this.cluster
     for (const id of this.pickIds())
-      if (!queue.entries.get(id)?.isCompleted && !this.cluster.isClosing(process.name))
+      if (!queue.entries.get(id)?.isCompleted && !this.cluster.isClosing(process.name)) {
+        const end = this.beginSingle(process, id, `the request of ${id}`, STORE_LIMIT_MS)
         await runtime.store.deadLetters.request(id, new Date(process.clock.wall())).catch(() => {})
+        end()
+      }
   }
 
-  async edit(runtime: Holdfast): Promise<void> {
+  edit(process: Process, runtime: Holdfast): void {
     const id = this.pickId()
     if (id === undefined) return
-    await runtime.deadLetters.edit(id, { edited: true, text: `secret of ${id}` }).catch(() => {})
+    this.expectEnd(
+      process,
+      `the edit of ${id}`,
+    )(() => runtime.deadLetters.edit(id, { edited: true, text: `secret of ${id}` }))
   }
 
-  async complete(runtime: Holdfast): Promise<void> {
+  complete(process: Process, runtime: Holdfast): void {
     const id = this.pickId()
-    if (id !== undefined) await runtime.deadLetters.complete(id).catch(() => {})
+    if (id !== undefined)
+      this.expectEnd(process, `the completion of ${id}`)(() => runtime.deadLetters.complete(id))
   }
 
   /** Encrypts all payloads with the newest key of a process. */
@@ -306,18 +324,36 @@ export class QueueActions {
     })
   }
 
-  /** Runs work that must end in time. */
-  private expectEnd(process: Process, what: string): (work: () => Promise<void>) => void {
+  /** Runs work that must end in time, also with an error. */
+  private expectEnd(process: Process, what: string): (work: () => Promise<unknown>) => void {
     return (work) => {
-      let isDone = false
-      void work().finally(() => {
-        isDone = true
-      })
-      this.cluster.scheduler.schedule(STORE_LIMIT_MS, () =>
-        this.cluster.checkAlive(process, () => {
-          if (!isDone) throw new Violation('hangs', `${what} of ${process.name} has not ended`)
-        }),
-      )
+      const end = this.beginWork(process, what, STORE_LIMIT_MS)
+      work().then(end, end)
+    }
+  }
+
+  /** Work begins that must end in time. Returns a function that reports its end. */
+  private beginWork(process: Process, what: string, limitMs: number): () => void {
+    let isDone = false
+    this.cluster.scheduler.schedule(limitMs, () =>
+      this.cluster.checkAlive(process, () => {
+        if (!isDone) throw new Violation('hangs', `${what} of ${process.name} has not ended in ${limitMs} ms`)
+      }),
+    )
+    return () => {
+      isDone = true
+    }
+  }
+
+  /** Work about one entry begins, without a batch. Returns a function that reports its end. */
+  private beginSingle(process: Process, id: string, what: string, limitMs: number): () => void {
+    const { singleRequests } = this.cluster
+    const key = `${process.name} ${id}`
+    const end = this.beginWork(process, what, limitMs)
+    singleRequests.add(key)
+    return () => {
+      singleRequests.delete(key)
+      end()
     }
   }
 

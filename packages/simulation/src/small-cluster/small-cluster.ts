@@ -56,6 +56,8 @@ export class SmallCluster {
   readonly periodic: PeriodicModel
   /** The batch of each process that runs one. */
   readonly batches = new Map<string, BatchModel>()
+  /** The entries, with their process, that the workload is requesting or replaying one by one, without a batch. */
+  readonly singleRequests = new Set<string>()
   onProcessStarted: OnProcessStarted = () => {}
   private readonly closing = new Set<string>()
   private readonly trace: (subject: string, text: string) => void
@@ -244,7 +246,10 @@ export class SmallCluster {
     this.leases.onExecuted(call, result)
     this.queue.onExecuted(call, result)
     this.layers.onExecuted(call, result)
-    this.batches.get(call.process)?.onExecuted(call, result)
+    const isSingle =
+      call.method === 'deadLetters.request' &&
+      this.singleRequests.has(`${call.process} ${String(call.args[0])}`)
+    if (!isSingle) this.batches.get(call.process)?.onExecuted(call, result)
   }
 
   private onReplied(call: StoreCall, hasFailed: boolean, result: unknown): void {
@@ -286,6 +291,8 @@ export class SmallCluster {
       this.leases.results.checkReported(process.name, END_MS - RECOVERED_MS)
       this.layers.checkAudited(process.name, END_MS - RECOVERED_MS)
       this.layers.checkKnown(process.name, process.runtime)
+      if (this.batches.has(process.name))
+        throw new Violation('hangs', `the batch of ${process.name} has not ended`)
     }
   }
 }

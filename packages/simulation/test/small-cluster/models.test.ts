@@ -66,6 +66,23 @@ describe('the model of batches', () => {
     )
   })
 
+  it('finds a batch that replays and requests more entries than its limit together', () => {
+    const model = new BatchModel('n1.1', { ...plan, limit: 2 }, () => 0)
+    const request = (id: string) =>
+      model.onExecuted({ process: 'n1.1', method: 'deadLetters.request', args: [id] }, { dlqId: id })
+    const leaseNext = { process: 'n1.1', method: 'deadLetters.leaseNext', args: [{}, 'owner'] }
+    model.onExecuted(leaseNext, [{ dlqId: 'a' }])
+    const settle = {
+      process: 'n1.1',
+      method: 'deadLetters.settle',
+      args: ['a', 'owner', { status: 'failed' }],
+    }
+    model.onExecuted(settle, { dlqId: 'a' })
+    request('b')
+    request('b')
+    expect(() => request('c')).toThrow('has replayed 1 entries and requested 2, expected at most 2 together')
+  })
+
   it('finds too many handlers, and handlers after an abort', () => {
     const model = new BatchModel('n1.1', plan, () => 0)
     model.onHandlerStarted(lease)
