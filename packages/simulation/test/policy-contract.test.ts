@@ -6,6 +6,7 @@ import { CONTRACT_POLICIES, type ContractPolicy } from '../src/policies/contract
 import { delayRangeOf } from '../src/policies/delay-range.js'
 import { BreakerTimes } from '../src/policies/hedge-reference.js'
 import type { PlannedContractCall, PlannedRun } from '../src/policies/planned-contract-calls.js'
+import { ShedContract } from '../src/policies/shed-contract.js'
 import { ShedModel } from '../src/policies/shed-model.js'
 
 const RUN: PlannedRun = { ms: 10, end: 'error', retryAfter: 0, ignoresSignal: false }
@@ -174,6 +175,35 @@ describe('the other models of policies', () => {
   it('limits delays by the maximum', () => {
     const policy: ContractPolicy = { ...CONTRACT_POLICIES['contract-plain'], jitterType: 'none' }
     expect([1, 2, 3, 4].map((n) => delayRangeOf(policy, n, 0).max)).toEqual([200, 400, 800, 1500])
+  })
+
+  it('requires records and counters of rejected calls for each reason', () => {
+    const clock = { time: 0, now: () => clock.time }
+    const listeners = new Map<string, (event: object) => void>()
+    const rejections = new Map([['circuit_open', 1]])
+    const runtime = {
+      events: { on: (type: string, listener: (event: object) => void) => listeners.set(type, listener) },
+      metrics: { counters: () => ({ operations: { find: () => ({ rejections }) } }) },
+    }
+    const contract = new ShedContract({ name: 'n0.1', isAlive: true, clock } as never, runtime as never, {
+      scheduler: undefined as never,
+      check: (fn) => fn(),
+      onActive: () => {},
+    })
+    contract.onRejected('contract-shed', 'bulkhead_full', true)
+    contract.onRejected('contract-shed', 'bulkhead_full', false)
+    expect(() => contract.onRejected('contract-shed', 'circuit_open', false)).toThrow(
+      'contract-shed (circuit_open) of n0.1 did not record a rejected call',
+    )
+    contract.onRejected('contract-shed', 'circuit_open', true)
+    clock.time = 1000
+    const report = (reason: string, count: number) =>
+      listeners.get('calls_shed')?.({ operation: 'contract-shed', context: { reason, count } })
+    expect(() => report('bulkhead_full', 3)).toThrow('reported 3 rejected calls, expected 2')
+    report('bulkhead_full', 2)
+    expect(() => contract.checkReported(1000)).toThrow(
+      'n0.1 counted 1 calls of contract-shed rejected with circuit_open, expected 0',
+    )
   })
 
   it('requires one record of rejected calls in a period, and their number at its end', () => {

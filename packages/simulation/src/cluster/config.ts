@@ -5,6 +5,7 @@ import {
   createContractPolicies,
   GUARDED_BREAKER,
   GUARDED_OPERATION,
+  SHED_OPERATION,
 } from '../policies/contract-policies.js'
 import { breakerSettings } from '../scenario/breaker-kinds.js'
 import {
@@ -63,6 +64,7 @@ export const createNodeConfig = (
   },
   circuitBreakers: {
     [GUARDED_OPERATION]: GUARDED_BREAKER,
+    [SHED_OPERATION]: GUARDED_BREAKER,
     mail: { ...breakerSettings(breakerKinds, 0), persistState: persists, share: 'state' },
     search: { ...breakerSettings(breakerKinds, 1), persistState: persists, share: 'counts' },
     billing: {

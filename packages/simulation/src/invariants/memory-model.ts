@@ -56,7 +56,8 @@ const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
   Pool: 16,
   // Arrays of slots, which grow in steps.
   MemberBreakers: 48,
-  EventBus: 16,
+  // With the listeners of the models.
+  EventBus: 17,
   DenseStore: 4096,
   LabelledValues: 200,
   TimeSeries: 160,
@@ -74,7 +75,7 @@ const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
   CallObservers: 24,
   ActiveConfig: 40,
   // The bulkheads and budgets of the policies that have them.
-  PolicyLimits: 5,
+  PolicyLimits: 6,
   // The settings of the budget.
   FleetRetryBudget: 3,
   // One line for each different warning, of which the runtime keeps at most 1,000.

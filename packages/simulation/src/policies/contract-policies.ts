@@ -36,13 +36,17 @@ const POLICY: ContractPolicy = {
 /** The operation with a breaker, which only an operator opens. */
 export const GUARDED_OPERATION = 'contract-guarded'
 
-/** The breaker of {@link GUARDED_OPERATION}. No failures open it, and it does not close by itself. */
+/** The breakers of {@link GUARDED_OPERATION} and {@link SHED_OPERATION}. No failures open them, and they do not close by themselves. */
 export const GUARDED_BREAKER = {
   failureThreshold: 1_000_000,
   windowDuration: 60_000,
   timeoutDuration: 3_600_000,
   share: 'none',
 } as const
+
+/** The operation whose calls are rejected by its bulkhead and by its breaker, which only an operator opens. */
+export const SHED_OPERATION = 'contract-shed'
+const SHED_POLICY = { maxAttempts: 1, bulkhead: { limit: 1, queue: 0 }, circuitBreaker: SHED_OPERATION }
 
 /** All operations of the contract, and no others. */
 const OPERATION_PATTERN = /^contract[-.]/
@@ -117,7 +121,11 @@ export const isContractOperation = (operation: unknown): boolean =>
 /** The policies as they are in the configuration of a node. */
 export const createContractPolicies = (): Record<string, object> =>
   Object.fromEntries(
-    Object.entries({ ...CONTRACT_POLICIES, [LIMITED_POLICY_ID]: LIMITED_POLICY })
+    Object.entries({
+      ...CONTRACT_POLICIES,
+      [LIMITED_POLICY_ID]: LIMITED_POLICY,
+      [SHED_OPERATION]: SHED_POLICY,
+    })
       .filter(([id]) => id !== 'contract.kinds')
       .map(([id, policy]) => [
         id,

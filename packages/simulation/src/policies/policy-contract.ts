@@ -35,7 +35,7 @@ import {
 } from './planned-contract-calls.js'
 import { budgetLeft, describeRemains } from './runtime-internals.js'
 import { compareSession } from './session-check.js'
-import { ShedModel } from './shed-model.js'
+import { ShedContract } from './shed-contract.js'
 
 /** All calls of a group have ended after this time, and their functions too. */
 const CALM_AFTER_MS = 25_000
@@ -48,8 +48,8 @@ const TOLERANCE_MS = 0.1
 const DRIFT_TOLERANCE_MS = 60
 /** Tolerates the rounding of sums. */
 const BUDGET_TOLERANCE = 1e-6
-/** The speed of a clock changes by at most 0.2 %, and the period of rejected calls is one second. */
-const SHED_TOLERANCE_MS = 2
+/** The share of groups with a burst of calls that are rejected for several reasons. */
+const SHED_SHARE = 0.25
 
 /** What the contract needs of the simulation. */
 export interface ContractParts {
@@ -70,7 +70,7 @@ class ProcessCalls {
   /** Calls that have ended and whose sessions are not stored, by correlation id. */
   readonly waitingRecords = new Map<string, CallReference>()
   readonly limits = new Map<ContractOperation, ReferenceLimits>()
-  readonly sheds = new Map<ContractOperation, ShedModel>()
+  readonly sheds: ShedContract
   /** The signals of the callers since the last time without calls. */
   signals: AbortSignal[] = []
   readonly counters: ExpectedCounters
@@ -78,9 +78,10 @@ class ProcessCalls {
   /** When the process began to close while nothing ran that delays it. */
   idleCloseAt: number | undefined = undefined
 
-  constructor(process: Process, runtime: Holdfast) {
+  constructor(process: Process, runtime: Holdfast, sheds: ShedContract) {
     this.process = process
     this.runtime = runtime
+    this.sheds = sheds
     this.counters = new ExpectedCounters(runtime)
     for (const operation of CONTRACT_OPERATIONS) {
       const { bulkhead, budget }: ContractPolicy = CONTRACT_POLICIES[operation]
@@ -90,7 +91,6 @@ class ProcessCalls {
         budget: budget && new BudgetModel(budget),
         breaker: operation === GUARDED_OPERATION ? new BreakerTimes() : undefined,
       })
-      this.sheds.set(operation, new ShedModel(name))
     }
   }
 }
@@ -113,7 +113,12 @@ export class PolicyContract {
   }
 
   onStarted(process: Process, runtime: Holdfast): void {
-    const own = new ProcessCalls(process, runtime)
+    const sheds = new ShedContract(process, runtime, {
+      scheduler: this.parts.scheduler,
+      check: (fn) => this.check(own, fn),
+      onActive: (change) => this.parts.onActive(process, change),
+    })
+    const own: ProcessCalls = new ProcessCalls(process, runtime, sheds)
     this.processes.set(process, own)
     const find = (correlationId: unknown) => own.calls.get(String(correlationId))
     runtime.events.on('retry_attempt', ({ correlationId, attempt, delay }) =>
@@ -127,14 +132,6 @@ export class PolicyContract {
         find(correlationId)?.onEndReported(false, context?.stopped as string | undefined),
       ),
     )
-    runtime.events.on('calls_shed', ({ operation, context }) => {
-      if (isContractOperation(operation))
-        this.check(own, () =>
-          own.sheds
-            .get(operation as ContractOperation)
-            ?.onReported(Number(context?.count), process.clock.now(), SHED_TOLERANCE_MS, own.isClosing),
-        )
-    })
   }
 
   onKilled(process: Process): void {
@@ -148,6 +145,7 @@ export class PolicyContract {
     const group = planContractGroup(choices)
     for (const planned of group) this.schedule(own, planned)
     if (group.some(({ operation }) => operation === GUARDED_OPERATION)) this.scheduleOutage(own, choices)
+    if (choices.chance(SHED_SHARE)) own.sheds.startBurst(choices)
     this.parts.scheduler.schedule(CALM_AFTER_MS, () => {
       if (!own.isClosing) this.check(own, () => this.checkCalm(own))
     })
@@ -162,6 +160,7 @@ export class PolicyContract {
       own.idleCloseAt = this.parts.scheduler.now
     for (const planned of planClosingGroup(choices, kind)) this.start(own, planned)
     own.isClosing = true
+    own.sheds.onClosing()
     for (const call of own.calls.values()) call.onClosing()
     this.parts.scheduler.schedule(choices.between(0, 50), () => {
       if (process.isAlive) this.checkRejected(own)
@@ -179,7 +178,7 @@ export class PolicyContract {
       for (const call of own.calls.values())
         if (!call.isEnded)
           throw new Violation('policies', `${call.name} has not ended, and its runtime is closed`)
-      for (const shed of own.sheds.values()) shed.checkReported(Number.POSITIVE_INFINITY, 0)
+      own.sheds.checkReported(Number.POSITIVE_INFINITY)
       own.counters.check(process.name, own.runtime)
     })
   }
@@ -396,13 +395,14 @@ export class PolicyContract {
     own.counters.onEnded(call)
     if (call.endEvents > 0) own.waitingRecords.set(id, call)
     if (call.stopped === 'bulkhead_full')
-      own.sheds.get(call.planned.operation)?.onRejected(!call.isShed, process.clock.now(), SHED_TOLERANCE_MS)
+      own.sheds.onRejected(call.planned.operation, 'bulkhead_full', !call.isShed)
     this.changed.add(own)
     this.parts.trace(process.name, `${call.name} ended: ${call.stopped ?? 'succeeded'}`)
   }
 
   private checkCalm(own: ProcessCalls): void {
     const { calls, process, runtime, counters, limits, sheds, signals } = own
+    sheds.checkCalm()
     for (const { name, state } of calls.values())
       throw new Violation('hangs', `${name} has not ended in ${CALM_AFTER_MS} ms: it is ${state}`)
     counters.check(process.name, runtime)
@@ -414,7 +414,6 @@ export class PolicyContract {
       )
     own.signals = []
     const now = process.clock.now()
-    for (const shed of sheds.values()) shed.checkReported(now, SHED_TOLERANCE_MS)
     for (const operation of CONTRACT_OPERATIONS) {
       const { bulkhead, budget } = limits.get(operation) ?? {}
       const left = budgetLeft(runtime, operation)
