@@ -28,6 +28,7 @@ export class CallModel {
   private readonly callerSignal: AbortSignal | undefined
   private readonly attempts: Attempt[] = []
   private isSettled = false
+  private hasFallback = false
 
   constructor(name: string, limits: CallLimits, startedAt: number, callerSignal: AbortSignal | undefined) {
     this.name = name
@@ -49,6 +50,7 @@ export class CallModel {
     const { maxAttempts, totalTimeout } = this.limits
     const last = this.attempts.at(-1)
     if (this.isSettled) this.fail(`began attempt ${number} after it had settled`)
+    if (this.hasFallback) this.fail(`began attempt ${number} after its fallback`)
     if (this.callerSignal?.aborted) this.fail(`began attempt ${number} after it was aborted`)
     if (number !== this.attempts.length + 1)
       this.fail(`began attempt ${number} after ${this.attempts.length} attempts`)
@@ -71,6 +73,17 @@ export class CallModel {
     const ms = now - attempt.startedAt
     if (attemptTimeout !== undefined && ms > attemptTimeout + TOLERANCE_MS && !attempt.signal.aborted)
       this.fail(`attempt ${attempt.number} ran for ${ms} ms without a timeout`)
+  }
+
+  /** The fallback begins: the attempts have failed, and none follows. */
+  onFallback(): void {
+    const last = this.attempts.at(-1)
+    if (this.hasFallback) this.fail('called its fallback twice')
+    if (this.isSettled) this.fail('called its fallback after it had settled')
+    if (this.callerSignal?.aborted) this.fail('called its fallback after it was aborted')
+    if (last?.end === 'succeeded' && !last.signal.aborted)
+      this.fail(`called its fallback, and attempt ${last.number} had succeeded`)
+    this.hasFallback = true
   }
 
   onSucceeded(value: unknown): void {

@@ -51,6 +51,25 @@ const DEFAULT_ATTEMPT: PlannedAttempt = { ms: 50, fails: false }
 const REPEATED_SHARE = 0.4
 const REPEATED_ELSEWHERE_SHARE = 0.2
 
+/** The share of runs with a fallback, that of fallbacks that fail, and the longest time of one. */
+const FALLBACK_SHARE = 0.15
+const FAILED_FALLBACK_SHARE = 0.6
+const MAX_FALLBACK_MS = 400
+
+/** A fallback of a run, which takes some time. */
+interface PlannedFallback {
+  readonly ms: number
+  readonly fails: boolean
+}
+
+/** The fallback of a run; undefined without one. It depends on other digits of the fraction than the signal of the caller. */
+function planFallback(target: number): PlannedFallback | undefined {
+  const digits = (target * 1000) % 1
+  if (digits < 1 - FALLBACK_SHARE) return undefined
+  const share = (1 - digits) / FALLBACK_SHARE
+  return { ms: share * MAX_FALLBACK_MS, fails: (target * 100_000) % 1 < FAILED_FALLBACK_SHARE }
+}
+
 /** The dead letters of a store, as the workload uses them. */
 type QueueModel = Pick<DeadLetterModel, 'onAcknowledged' | 'onHandlerStarted' | 'onHandlerEnded'> & {
   readonly entries: ReadonlyMap<string, { readonly isCompleted: boolean }>
@@ -256,6 +275,9 @@ export class Workload {
     const { clock } = process
     const name = `run ${number} of ${process.name}`
     const model = new CallModel(name, limitsOf(operation), clock.now(), controller?.signal)
+    const fallback = planFallback(call.target)
+    const fallbackValue = `the fallback of ${name}`
+    let wasServed = false
     try {
       const value = await runtime.run(
         operation,
@@ -284,8 +306,21 @@ export class Workload {
           idempotencyKey: `key-${number}`,
           signal: controller?.signal,
           ...(operation === POOL_OPERATION && { pool: POOL }),
+          ...(fallback !== undefined && {
+            fallback: async () => {
+              this.checkAlive(process, () => model.onFallback())
+              await new Promise<void>((resolve) => clock.setTimer(() => resolve(), fallback.ms))
+              if (fallback.fails) throw new Error(fallbackValue)
+              wasServed = true
+              return fallbackValue
+            },
+          }),
         },
       )
+      if (wasServed) {
+        this.counts.failed++
+        return this.checkAlive(process, () => this.checkServed(runtime, name, payload, value, fallbackValue))
+      }
       this.checkAlive(process, () => model.onSucceeded(value))
       this.counts.succeeded++
       this.records.countSuccess(process)
@@ -307,6 +342,21 @@ export class Workload {
       })
       throw error
     }
+  }
+
+  /** A call whose fallback has returned a value has this value, and no dead letter. */
+  private checkServed(
+    runtime: Holdfast,
+    name: string,
+    payload: object,
+    value: string,
+    expected: string,
+  ): void {
+    if (value !== expected)
+      throw new Violation('calls', `${name} returned ${value}, and its fallback returned ${expected}`)
+    const id = runtime.deadLetters.capturedIdOf(payload)
+    if (id !== undefined)
+      throw new Violation('calls', `${name} was served by its fallback, and stored as ${id}`)
   }
 
   /** Replays an entry in a process. */
