@@ -22,6 +22,9 @@ export type StatementFaultKind = (typeof STATEMENT_FAULTS)[number]
 const FEW_STATEMENTS = 6
 const MANY_STATEMENTS = 30
 
+/** Most calls have one commit. */
+const MANY_COMMITS = 3
+
 /** A fault that hits exactly the n-th statement or commit of a step. */
 export class StatementFault {
   readonly kind: StatementFaultKind
@@ -33,7 +36,8 @@ export class StatementFault {
   constructor(choices: Choices, kinds: readonly StatementFaultKind[]) {
     this.kind = choices.pick(kinds)
     const isCrash = this.isThreadCrash || this.isKill
-    this.number = 1 + choices.below(isCrash ? 3 : choices.pick([FEW_STATEMENTS, MANY_STATEMENTS]))
+    const most = isCrash ? choices.pick([1, MANY_COMMITS]) : choices.pick([FEW_STATEMENTS, MANY_STATEMENTS])
+    this.number = 1 + choices.below(most)
     this.remaining = this.number
   }
 

@@ -48,6 +48,15 @@ export class SqliteMachine {
     return [...this.states.keys()]
   }
 
+  get hasFault(): boolean {
+    return this.fault !== undefined
+  }
+
+  /** Whether a call can be carried out twice now: a new thread sends calls again. */
+  get canRepeatCalls(): boolean {
+    return this.fault?.isThreadCrash === true
+  }
+
   /** Starts a process. Its store is not open. */
   start(): StoreProcess {
     const { database, choices } = this

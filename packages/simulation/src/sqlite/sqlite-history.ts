@@ -10,7 +10,7 @@ import { HistoryStop, runHistory } from '../store-history/run-history.js'
 import type { StoreProcess } from '../store-history/store-machine.js'
 import { TableHistory } from '../store-history/table-history.js'
 import { TABLE_KINDS } from '../store-history/table-kinds.js'
-import { STATEMENT_FAULTS, StatementFault } from './history-faults.js'
+import { STATEMENT_FAULTS, StatementFault, type StatementFaultKind } from './history-faults.js'
 import { SqliteMachine } from './history-machine.js'
 import { loadRealDriver } from './simulated-database.js'
 
@@ -34,9 +34,18 @@ const DURABLE_TABLES: Readonly<Record<string, string>> = {
   values: 'named_values',
 }
 
-/** The parts whose calls have the same result if a new thread repeats them. Other calls store records twice, or find their own work. */
-const REPEATABLE_PARTS: ReadonlySet<string> = new Set(['values', 'breakers'])
+/**
+ * The faults of each part. A call either has the same result if a new thread repeats it, or fails if its thread ends. Only records can
+ * be stored twice, so the threads of the other parts do not end.
+ */
+const THREAD_FAULTS = STATEMENT_FAULTS.filter((kind) => kind.startsWith('thread'))
 const FAULTS_WITHOUT_THREADS = STATEMENT_FAULTS.filter((kind) => !kind.startsWith('thread'))
+const FAULTS_BY_PART: Readonly<Record<string, readonly StatementFaultKind[]>> = {
+  values: STATEMENT_FAULTS,
+  breakers: STATEMENT_FAULTS,
+  // They have the most calls that must not be repeated.
+  deadLetters: [...STATEMENT_FAULTS, ...THREAD_FAULTS],
+}
 
 /**
  * Runs a history of one SQLite store: two processes make changes of all of its parts, one statement after another fails, and each
@@ -69,7 +78,7 @@ export async function runSqliteHistory(
       clock.advance()
       const process = await openProcess(machine, choices)
       const part = choices.chance(QUEUE_SHARE) ? queue : choices.pick(parts)
-      const kinds = REPEATABLE_PARTS.has(part.name) ? STATEMENT_FAULTS : FAULTS_WITHOUT_THREADS
+      const kinds = FAULTS_BY_PART[part.name] ?? FAULTS_WITHOUT_THREADS
       if (choices.chance(FAULT_SHARE)) beginFault(process, new StatementFault(choices, kinds))
       current = `step ${step} of ${part.name} in ${process.name}, ${machine.fault?.kind ?? 'no fault'}`
       addTrace(current)

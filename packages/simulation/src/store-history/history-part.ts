@@ -4,9 +4,18 @@ import { Violation } from '../engine/violation.js'
 import type { HistoryClock } from './history-clock.js'
 import type { StoreMachine, StoreProcess } from './store-machine.js'
 
+/** What the parts of a history need of the machine on which the processes run. */
+type HistoryMachine = Pick<StoreMachine, 'run'> &
+  Partial<Pick<StoreMachine, 'fileNames' | 'stopped' | 'running'>> & {
+    /** Whether a call can fail now, or its process can die. */
+    readonly hasFault?: boolean
+    /** Whether a call can be carried out twice now, because the thread of a store has ended. */
+    readonly canRepeatCalls?: boolean
+  }
+
 /** What the parts of a history share. */
 export interface HistoryContext {
-  readonly machine: Pick<StoreMachine, 'run'> & Partial<Pick<StoreMachine, 'fileNames' | 'stopped'>>
+  readonly machine: HistoryMachine
   readonly choices: Choices
   readonly clock: HistoryClock
   report(violation: Violation): void
@@ -22,6 +31,10 @@ export interface HistoryPart {
   resolve(process: StoreProcess): Promise<void>
   losePower(): void
 }
+
+/** Another process that runs on the machine and responds; undefined if there is none. */
+export const otherProcess = ({ machine }: HistoryContext, process: StoreProcess): StoreProcess | undefined =>
+  machine.running?.find((other) => other !== process && other !== machine.stopped)
 
 /** Reports a violation if a result differs from what the interface promises. */
 export function expectEqual(

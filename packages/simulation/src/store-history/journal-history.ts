@@ -1,6 +1,6 @@
 import { Violation } from '../engine/violation.js'
 import { DAY_MS } from './history-clock.js'
-import { expectEqual, format, type HistoryContext, type HistoryPart } from './history-part.js'
+import { expectEqual, format, type HistoryContext, type HistoryPart, otherProcess } from './history-part.js'
 import {
   type JournalKind,
   journalOf,
@@ -13,6 +13,10 @@ import type { StoreProcess } from './store-machine.js'
 
 /** How many records a journal keeps. More are deleted. */
 const MAX_RECORDS = 30
+
+/** The share of appends with many records, and how many: a store writes large appends in several parts. */
+const LARGE_SHARE = 0.06
+const LARGE_COUNTS = [511, 512, 513, 600] as const
 
 /**
  * Whether a record is in the journal:
@@ -70,6 +74,7 @@ export class JournalHistory implements HistoryPart {
 
   async step(process: StoreProcess): Promise<void> {
     const { choices } = this.context
+    if (this.records.length > 2 * MAX_RECORDS) return this.expire(process)
     const chance = choices.random()
     if (chance < 0.5) return this.append(process)
     if (chance < (this.records.length > MAX_RECORDS ? 0.75 : 0.6)) return this.expire(process)
@@ -84,8 +89,9 @@ export class JournalHistory implements HistoryPart {
   private async append(process: StoreProcess): Promise<void> {
     const { choices, clock, machine } = this.context
     const time = () => clock.now - (choices.chance(0.1) ? choices.below(2 * DAY_MS) : 0)
-    const calls = Array.from({ length: choices.pick([1, 1, 2]) }, () =>
-      Array.from({ length: 1 + choices.below(3) }, () => ({
+    const isLarge = choices.chance(LARGE_SHARE)
+    const calls = Array.from({ length: isLarge ? 1 : choices.pick([1, 1, 2]) }, () =>
+      Array.from({ length: isLarge ? choices.pick(LARGE_COUNTS) : 1 + choices.below(3) }, () => ({
         ...planRecord(choices, this.count++, time()),
         presence: 'unknown' as Presence,
       })),
@@ -113,8 +119,10 @@ export class JournalHistory implements HistoryPart {
     this.records.push(...records)
     for (const [at, { kind }] of outcomes.entries())
       if (kind === 'ok') for (const record of calls[at] ?? []) record.presence = 'stored'
-    if (outcomes.every(({ kind }) => kind === 'ok')) return
+    if (outcomes.every(({ kind }) => kind === 'ok')) return this.checkStored(process)
     this.hasFailed = true
+    // Any of the parts of a large append can be stored.
+    if (isLarge) return
     const hasFailed = outcomes.some(({ kind }) => kind === 'failed')
     const unknown = records.filter(({ presence }) => presence === 'unknown')
     const files = [...new Set(unknown.map((record) => this.fileOf(record)))]
@@ -122,6 +130,16 @@ export class JournalHistory implements HistoryPart {
       records: files.flatMap((file) => unknown.filter((record) => this.fileOf(record) === file)),
       end: hasFailed ? 'failed' : 'died',
     }
+  }
+
+  /** An acknowledged append is stored as a whole, and not kept in the memory of its process: another process sees it at once. */
+  private async checkStored(process: StoreProcess): Promise<void> {
+    const other = otherProcess(this.context, process)
+    // The end of an earlier append can be uncertain.
+    if (other === undefined || this.records.some(({ presence }) => presence === 'unknown')) return
+    const outcome = await this.context.machine.run(other, (store) => journalOf(store, this.kind).count())
+    if (outcome.kind === 'ok')
+      this.expectEqual('count in another process', outcome.value, this.present.length)
   }
 
   private fileOf({ severity, time }: ModelRecord): string {
@@ -226,7 +244,7 @@ export class JournalHistory implements HistoryPart {
 
   /** Lists all pages; undefined if that failed. */
   private async list(process: StoreProcess, filter: object): Promise<number[] | undefined> {
-    const limit = this.context.choices.pick([1, 2, 5, 100])
+    const limit = this.records.length > 2 * MAX_RECORDS ? 500 : this.context.choices.pick([1, 2, 5, 100])
     const outcome = await this.context.machine.run(process, async (store) => {
       const journal = journalOf(store, this.kind)
       const numbers: number[] = []
@@ -242,7 +260,7 @@ export class JournalHistory implements HistoryPart {
           )
         numbers.push(...page.items.map((record) => this.kind.numberOf(record)))
         cursor = page.cursor
-      } while (cursor !== undefined && numbers.length < 1000)
+      } while (cursor !== undefined && numbers.length < 2000)
       return numbers
     })
     return outcome.kind === 'ok' ? outcome.value : undefined

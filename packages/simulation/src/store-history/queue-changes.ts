@@ -30,6 +30,8 @@ const RECENT_SHARE = 0.5
 /** A change of a few entries: how the store makes it, and what it does according to the interface. */
 export interface PlannedChange {
   readonly what: string
+  /** Whether the store may carry out the call twice and return the second result: an entry is added once. */
+  readonly isRepeatable?: boolean
   call(queue: DeadLetterStore): Promise<unknown>
   /** The result and the changed entries. */
   apply(entries: ReadonlyMap<string, ModelEntry>): {
@@ -167,6 +169,7 @@ export class QueueChanges {
     })
     return {
       what: `add of ${added.map(({ id, key }) => `${id} (${key})`).join(', ')} up to ${maxEntries}`,
+      isRepeatable: true,
       call: (queue) => queue.add(added.map(toDeadLetter), { maxEntries }),
       apply: (stored) => {
         const all = new Map(stored)

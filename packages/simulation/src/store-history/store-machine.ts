@@ -110,6 +110,11 @@ export class StoreMachine {
     return [...this.processes]
   }
 
+  /** Whether an operation of the disk can fail now, or a process does not respond. */
+  get hasFault(): boolean {
+    return this.stopped !== undefined || this.running.some(({ fault }) => fault !== undefined)
+  }
+
   /** The names in a folder of the store, as the operating system has them. */
   fileNames(...folders: readonly string[]): readonly string[] {
     let inode: Inode | undefined = this.disk.root

@@ -1,19 +1,27 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Store } from '@holdfast/store'
 import { Violation } from '../engine/violation.js'
-import { expectEqual, format, type HistoryContext, type HistoryPart } from './history-part.js'
+import { expectEqual, format, type HistoryContext, type HistoryPart, otherProcess } from './history-part.js'
 import type { Outcome, StoreProcess } from './store-machine.js'
 import { StoredState } from './stored-state.js'
+
+/** The share of changes that two processes make at the same time. */
+const RACE_SHARE = 0.3
 
 /** A change of rows: their new values, undefined for one that is deleted. */
 export interface RowChange {
   readonly what: string
-  readonly rows: ReadonlyMap<string, unknown>
+  apply(rows: ReadonlyMap<string, unknown>): RowEffect
   /** What the rows can be if only a part of the change was made. */
   readonly partialRows?: readonly ReadonlyMap<string, unknown>[]
+  call(store: Store): Promise<unknown>
+}
+
+/** What a change does. */
+export interface RowEffect {
+  readonly rows: ReadonlyMap<string, unknown>
   /** What the call returns. */
   readonly result: unknown
-  call(store: Store): Promise<unknown>
 }
 
 /** A read of rows: what the call returns for them. */
@@ -59,19 +67,64 @@ export class TableHistory implements HistoryPart {
       return
     }
     const change = this.kind.planChange(this.context, rows)
+    const other = otherProcess(this.context, process)
+    const canRace = other !== undefined && machine.hasFault !== true
+    if (canRace && choices.chance(RACE_SHARE)) return this.race([process, other], change, rows)
     const outcome = await machine.run(process, change.call, () => this.rejectLate(change.what))
     this.context.trace(`${process.name} ${change.what}: ${outcome.kind}`)
-    this.onChanged(change, outcome)
+    this.onChanged(change, change.apply(rows), outcome)
   }
 
-  private onChanged({ what, rows, partialRows, result }: RowChange, outcome: Outcome<unknown>): void {
+  /** Two processes make changes at the same time. Their results and the rows are those of one of the two orders. */
+  private async race(
+    [process, other]: readonly [StoreProcess, StoreProcess],
+    change: RowChange,
+    rows: ReadonlyMap<string, unknown>,
+  ): Promise<void> {
+    const { machine } = this.context
+    const changes = [change, this.kind.planChange(this.context, rows)] as const
+    const outcomes = await Promise.all([
+      machine.run(process, changes[0].call),
+      machine.run(other, changes[1].call),
+    ])
+    const what = changes.map((each) => each.what).join(' and at the same time ')
+    this.context.trace(`${process.name} and ${other.name} ${what}`)
+    const [first, second] = outcomes
+    // A violation was reported, because nothing lets a call fail.
+    if (first.kind !== 'ok' || second.kind !== 'ok') return
+    const got = [first.value, second.value]
+    const orders = [serialize(changes, rows, false), serialize(changes, rows, true)]
+    const possible = orders.filter(({ results }) => isDeepStrictEqual(results, got))
+    if (possible.length === 0)
+      return this.report(
+        `returned ${format(got)} for ${what}, expected ${orders.map(({ results }) => format(results)).join(' or ')}`,
+      )
+    const changed: StoredState<unknown>[] = []
+    for (const key of new Set(possible.flatMap(({ changedKeys }) => changedKeys))) {
+      const state = this.stateOf(key)
+      const values = possible.map((order) => order.rows.get(key))
+      if (values.every((value) => isDeepStrictEqual(value, state.value))) continue
+      state.acknowledge(...values)
+      changed.push(state)
+    }
+    await this.resolve(process)
+    for (const state of changed) state.confirm()
+  }
+
+  private stateOf(key: string): StoredState<unknown> {
+    const known = this.states.get(key) ?? new StoredState<unknown>(undefined)
+    this.states.set(key, known)
+    return known
+  }
+
+  private onChanged(
+    { what, partialRows }: RowChange,
+    { rows, result }: RowEffect,
+    outcome: Outcome<unknown>,
+  ): void {
     if (outcome.kind === 'ok') expectEqual(this.context, this.name, what, outcome.value, result)
     for (const [key, value] of rows) {
-      let state = this.states.get(key)
-      if (state === undefined) {
-        state = new StoredState<unknown>(undefined)
-        this.states.set(key, state)
-      }
+      const state = this.stateOf(key)
       if (outcome.kind !== 'ok')
         state.attempt(value, ...(partialRows ?? []).map((partial) => partial.get(key)))
       // A call that changes nothing writes nothing, and does not make an earlier change durable.
@@ -91,10 +144,12 @@ export class TableHistory implements HistoryPart {
     for (const [key, state] of this.states) {
       const got = outcome.value.get(key)
       if (!state.observe((value) => isDeepStrictEqual(value, got)))
-        this.report(`has ${key} as ${format(got)}, expected one of ${format(state.values)}`)
+        this.report(
+          `has ${key} as ${format(got)} after a failure or a race, expected one of ${format(state.values)}`,
+        )
     }
     for (const key of outcome.value.keys())
-      if (!this.states.has(key)) this.report(`has ${key}, which nothing has stored`)
+      if (!this.states.has(key)) this.report(`has ${key} after a failure, which nothing has stored`)
   }
 
   private rows(): ReadonlyMap<string, unknown> {
@@ -104,6 +159,38 @@ export class TableHistory implements HistoryPart {
   }
 
   private report(text: string): void {
-    this.context.report(new Violation(this.name, `after a failure the store ${text}`))
+    this.context.report(new Violation(this.name, `the store ${text}`))
   }
+}
+
+/** The results of two changes, all rows after them, and the keys of those that they change, in one of the two orders. */
+function serialize(
+  changes: readonly [RowChange, RowChange],
+  before: ReadonlyMap<string, unknown>,
+  isReversed: boolean,
+): {
+  readonly results: readonly unknown[]
+  readonly rows: ReadonlyMap<string, unknown>
+  readonly changedKeys: readonly string[]
+} {
+  const [first, last] = isReversed ? [changes[1], changes[0]] : changes
+  const effect = first.apply(before)
+  const between = withRows(before, effect.rows)
+  const lastEffect = last.apply(between)
+  const results = [effect.result, lastEffect.result]
+  return {
+    results: isReversed ? results.reverse() : results,
+    rows: withRows(between, lastEffect.rows),
+    changedKeys: [...effect.rows.keys(), ...lastEffect.rows.keys()],
+  }
+}
+
+/** Rows after a change of some of them. */
+function withRows(
+  before: ReadonlyMap<string, unknown>,
+  changed: ReadonlyMap<string, unknown>,
+): ReadonlyMap<string, unknown> {
+  const rows = new Map([...before, ...changed])
+  for (const [key, value] of changed) if (value === undefined) rows.delete(key)
+  return rows
 }

@@ -14,8 +14,7 @@ const VALUES: TableKind = {
     const value = choices.chance(0.25) ? undefined : { number: choices.below(1000), text: 'x'.repeat(700) }
     return {
       what: value === undefined ? `delete of ${key}` : `set of ${key}`,
-      rows: new Map([[key, value]]),
-      result: undefined,
+      apply: () => ({ rows: new Map([[key, value]]), result: undefined }),
       call: ({ values }) => (value === undefined ? values.delete(key) : values.set(key, value)),
     }
   },
@@ -62,15 +61,13 @@ const BREAKERS: TableKind = {
     if (choices.chance(0.2))
       return {
         what: `delete of ${ids.join(', ')}`,
-        rows: new Map(ids.map((id) => [id, undefined])),
-        result: undefined,
+        apply: () => ({ rows: new Map(ids.map((id) => [id, undefined])), result: undefined }),
         call: ({ breakers }) => breakers.delete(ids),
       }
     const saved = ids.map((id) => createBreaker(id, choices.below(1000), clock.now))
     return {
       what: `save of ${ids.join(', ')}`,
-      rows: byBreakerId(saved),
-      result: undefined,
+      apply: () => ({ rows: byBreakerId(saved), result: undefined }),
       call: ({ breakers }) => breakers.save(saved),
     }
   },
@@ -90,11 +87,12 @@ const METRICS: TableKind = {
     const stored = [...rows.values()] as MetricsRow[]
     if (stored.length > 0 && choices.chance(stored.length > 15 ? 0.4 : 0.1)) {
       const before = choices.pick(stored).start + choices.pick([0, 1])
-      const old = stored.filter(({ start }) => start < before)
       return {
         what: `expire before ${before}`,
-        rows: new Map(old.map((row) => [keyOf(row), undefined])),
-        result: old.length,
+        apply: (current) => {
+          const old = ([...current.values()] as MetricsRow[]).filter(({ start }) => start < before)
+          return { rows: new Map(old.map((row) => [keyOf(row), undefined])), result: old.length }
+        },
         call: ({ metrics }) => metrics.expire(before),
       }
     }
@@ -107,8 +105,7 @@ const METRICS: TableKind = {
     const saved = [...new Map(planned.map((row) => [keyOf(row), row])).values()]
     return {
       what: `save of ${saved.map(keyOf).join(', ')}`,
-      rows: new Map(saved.map((row) => [keyOf(row), row])),
-      result: undefined,
+      apply: () => ({ rows: new Map(saved.map((row) => [keyOf(row), row])), result: undefined }),
       call: ({ metrics }) => metrics.save(saved),
     }
   },
@@ -157,9 +154,12 @@ const LAYERS: TableKind = {
       const deleted = Math.max(0, versions.length - maxEntries)
       return {
         what: `expire to ${maxEntries}`,
-        rows: change(versions.slice(deleted)),
+        apply: (current) => {
+          const stored = versionsOf(current)
+          const count = Math.max(0, stored.length - maxEntries)
+          return { rows: change(stored.slice(count)), result: count }
+        },
         partialRows: Array.from({ length: deleted }, (_, count) => change(versions.slice(count))),
-        result: deleted,
         call: ({ layers }) => layers.expire(maxEntries),
       }
     }
@@ -168,18 +168,24 @@ const LAYERS: TableKind = {
       const version = choices.below(newest + 2)
       return {
         what: `rewrite of ${version}`,
-        rows: change(versions.map((each) => (each.version === version ? { ...each, layer } : each))),
-        result: undefined,
+        apply: (current) => ({
+          rows: change(
+            versionsOf(current).map((each) => (each.version === version ? { ...each, layer } : each)),
+          ),
+          result: undefined,
+        }),
         call: ({ layers }) => layers.rewrite(version, layer),
       }
     }
     const after = choices.chance(0.8) ? newest : choices.below(newest + 2)
     const added = { version: after + 1, by: 'history', at: clock.now, layer }
-    const isAdded = after === newest
     return {
       what: `append after ${after}`,
-      rows: change(isAdded ? [...versions, added] : versions),
-      result: isAdded,
+      apply: (current) => {
+        const stored = versionsOf(current)
+        const isAdded = after === (stored.at(-1)?.version ?? 0)
+        return { rows: change(isAdded ? [...stored, added] : stored), result: isAdded }
+      },
       call: ({ layers }) => layers.append({ ...added, at: new Date(added.at) }, after),
     }
   },
