@@ -6,21 +6,12 @@ import type { Process } from '../src/process/simulated-node.js'
 const clock = { time: 0, now: () => clock.time }
 const PROCESS = { name: 'n0.1', isAlive: true, clock } as unknown as Process
 
-/** A budget with a slice of 5 and no retries yet. */
+/** A budget without retries. Its slice has 5. */
 const createBudget = (isGranted: () => boolean, lent: () => number) => ({
   isDisconnected: false,
   isBorrowing: false,
-  isRejected: false,
-  isFleetExhausted: false,
-  borrowed: 0,
-  unreported: 0,
-  requestedAt: 0,
-  borrowedAt: 0,
-  sliceSize: 5,
   redis: { isUp: true, run: async (): Promise<unknown> => [lent(), 0] },
-  deposit() {
-    this.unreported++
-  },
+  deposit: () => {},
   withdraw: isGranted,
   refund: () => {},
 })
@@ -90,6 +81,24 @@ describe('the model of a shared retry budget', () => {
     await borrow(2, 5).catch(() => {})
     budget.deposit()
     await expect(borrow(1, 5)).rejects.toThrow('reports 1 calls, expected 3')
+  })
+
+  it('reports a node that requests another number of retries than a slice', async () => {
+    await expect(borrow(0, 6)).rejects.toThrow('requests 6 retries, expected 5')
+  })
+
+  it('reports a request that does not end', () => {
+    budget = createBudget(
+      () => isGranted,
+      () => lent,
+    )
+    budget.redis.run = () => new Promise(() => {})
+    new BudgetModel((fn) => fn()).watch(PROCESS, budget)
+    void borrow(0, 5)
+    clock.time = 9000
+    budget.withdraw()
+    clock.time = 11_000
+    expect(() => budget.withdraw()).toThrow('has a request that has not ended in 10000 ms')
   })
 
   it('reports a node that decides alone although Redis is available', () => {

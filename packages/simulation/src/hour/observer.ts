@@ -8,6 +8,8 @@ import { nodeOf, type Run } from './run.js'
 export const createObserver = ({ addTrace, check }: Run, models: Models): ClusterObserver => ({
   onStarted: (process, runtime) => {
     addTrace(process.name, 'started')
+    // It must see the first request of the budget, which is created when another model reads the guard.
+    models.budgets.onStarted(process, runtime)
     models.workload.onStarted(process, runtime)
     models.breakers.onStarted(process, runtime)
     models.openings.onStarted(process, runtime)
@@ -15,7 +17,6 @@ export const createObserver = ({ addTrace, check }: Run, models: Models): Cluste
     models.permits.onStarted(process, runtime)
     models.naiveBreakers.onStarted(process, runtime)
     models.fleet.onStarted(process, runtime)
-    models.budgets.onStarted(process, runtime)
     models.fleetEvents.onStarted(process, runtime)
     models.pools.onStarted(process, runtime)
     models.policies.onStarted(process, runtime)

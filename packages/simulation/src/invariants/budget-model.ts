@@ -12,11 +12,23 @@ export const BUDGET_OPERATION: Operation = 'search'
 /** The budget of a policy that all nodes share: small, so that it is spent while its service is down. */
 export const SHARED_BUDGET = { ratio: 0.3, reservePerSecond: 0.5, window: 20_000, shared: true }
 
+/** A slice is a tenth of the reserve of a window, 5 to 100 retries (docs/fleet.md). */
+const SLICE_SHARE = 0.1
+const MIN_SLICE = 5
+const MAX_SLICE = 100
+
+const sliceOf = ({ reservePerSecond, window }: typeof SHARED_BUDGET): number => {
+  const reserve = (reservePerSecond * window) / 1000
+  return Math.min(MAX_SLICE, Math.max(MIN_SLICE, Math.round(SLICE_SHARE * reserve)))
+}
+
 /** How often per window a node requests retries again after it got fewer than it wanted. */
 const REQUESTS_PER_WINDOW = 10
 
 /** A request of a budget has ended after this time: the connection gives up a command after half a second. */
 const MAX_REQUEST_MS = 10_000
+
+type WatchedProcess = Pick<Process, 'name' | 'isAlive' | 'clock'>
 
 type RunScript = (
   script: RedisScript,
@@ -24,74 +36,60 @@ type RunScript = (
   args: readonly (string | number)[],
 ) => Promise<unknown>
 
-/** The budget with its private parts. */
+/** The connection of a budget. */
+interface BudgetRedis {
+  readonly isUp: boolean
+  run: RunScript
+}
+
+/** The budget with its private parts: whether it decides alone, and whether a request is under way. The model computes the rest. */
 export interface WatchedBudget extends Pick<FleetRetryBudget, 'withdraw' | 'refund' | 'deposit'> {
   readonly isDisconnected: boolean
   readonly isBorrowing: boolean
-  readonly isRejected: boolean
-  readonly isFleetExhausted: boolean
-  readonly borrowed: number
-  readonly unreported: number
-  readonly requestedAt: number
-  readonly borrowedAt: number
-  readonly sliceSize: number
-  readonly redis: { readonly isUp: boolean; run: RunScript }
+  readonly redis: BudgetRedis
 }
 
 /** What a node can know of the fleet's budget, from the replies of Redis. */
 class BudgetUse {
-  readonly budget: WatchedBudget
+  private readonly redis: BudgetRedis
+  /** Undefined until the budget has been created. Its first request is a part of that. */
+  budget: WatchedBudget | undefined
+  private readonly sliceSize: number
   /** The retries of the node alone, while Redis is not available. */
   private readonly local: LocalBudgetModel
   private readonly window: number
-  private readonly watchedAt: number
   private readonly now: () => number
-  /** Requests under way. */
+  /** Requests under way, and when the last one began. */
   private requestCount = 0
-  /** Whether the request of the constructor has ended, whose reply the model does not see. */
-  private isStarted = false
+  private requestBeganAt = 0
   /** Lent retries that were not taken; below 0 if some were taken on credit. */
   private balance = 0
   /** Calls that were not reported to Redis, or whose report failed. */
   private unreported = 0
-  private requestedAt = 0
-  private lentAt = 0
+  private requestedAt: number
+  private lentAt: number
   /** Whether Redis lent less than was wanted last. */
   private isShort = false
   /** Whether the last request failed while Redis was available. */
   private isRejected = false
 
-  constructor(budget: WatchedBudget, settings: typeof SHARED_BUDGET, now: () => number) {
-    this.budget = budget
+  constructor(redis: BudgetRedis, settings: typeof SHARED_BUDGET, now: () => number) {
+    this.redis = redis
     this.local = new LocalBudgetModel(settings)
+    this.sliceSize = sliceOf(settings)
     this.window = settings.window
     this.now = now
-    this.watchedAt = now()
-  }
-
-  /** Reads what the first request, which began before the model, has changed. @throws Violation if it does not end */
-  start(): void {
-    const { budget } = this
-    if (this.isStarted) return
-    if (budget.isBorrowing && this.now() - this.watchedAt < MAX_REQUEST_MS) return
-    if (budget.isBorrowing) this.fail(`has a request that has not ended in ${MAX_REQUEST_MS} ms`)
-    this.isStarted = true
-    this.balance = budget.borrowed
-    this.unreported = budget.unreported
-    this.requestedAt = budget.requestedAt
-    this.lentAt = budget.borrowedAt
-    this.isShort = budget.isFleetExhausted
-    this.isRejected = budget.isRejected
+    this.requestedAt = this.lentAt = now()
   }
 
   /** A request begins. Returns functions for its end. @throws Violation if it has a wrong number of calls or retries */
   onRequest([calls = 0, wanted = 0]: readonly (string | number)[]) {
-    if (!this.budget.isBorrowing) this.start()
     const now = this.now()
     const unreported = this.unreported
     this.unreported = 0
     this.requestCount++
-    const expectedWanted = Math.max(0, this.budget.sliceSize - this.balance)
+    this.requestBeganAt = now
+    const expectedWanted = Math.max(0, this.sliceSize - this.balance)
     // Calls of more than one window are reported as those of the last window.
     const expectedCalls = Math.round(unreported * Math.min(1, this.window / (now - this.lentAt)))
     const onEnd = () => {
@@ -108,7 +106,7 @@ class BudgetUse {
       },
       onFailed: () => {
         this.unreported += unreported
-        this.isRejected = this.budget.redis.isUp
+        this.isRejected = this.redis.isUp
         onEnd()
       },
       check: () => {
@@ -124,25 +122,24 @@ class BudgetUse {
   }
 
   /** A retry was taken or denied. Returns whether the fleet was asked. @throws Violation without a reason */
-  onWithdrawn(isTaken: boolean): boolean {
-    const { budget } = this
+  onWithdrawn({ isBorrowing, isDisconnected }: WatchedBudget, isTaken: boolean): boolean {
     const now = this.now()
+    this.checkEnds()
     // The process learns of the end of a request some promises later than the model.
-    const isEnding = budget.isBorrowing && this.requestCount === 0 && this.requestedAt === now
-    if (!this.isStarted || isEnding) {
-      if (isTaken && budget.isDisconnected) this.local.withdraw(now)
+    if (isBorrowing && this.requestCount === 0 && this.requestedAt === now) {
+      if (isTaken && isDisconnected) this.local.withdraw(now)
       else if (isTaken) this.balance--
-      return !budget.isDisconnected
+      return !isDisconnected
     }
-    const { isUp } = budget.redis
+    const { isUp } = this.redis
     const isAlone = !isUp || this.isRejected
-    if (budget.isDisconnected !== isAlone)
+    if (isDisconnected !== isAlone)
       this.fail(
-        `decides ${budget.isDisconnected ? 'alone' : 'with the fleet'}, and Redis is ${isUp ? 'available' : 'not available'}`,
+        `decides ${isDisconnected ? 'alone' : 'with the fleet'}, and Redis is ${isUp ? 'available' : 'not available'}`,
       )
     const isDue =
       !(this.isShort || this.isRejected) || now - this.requestedAt > this.window / REQUESTS_PER_WINDOW
-    if (isUp && isDue && this.balance < budget.sliceSize / 2 && this.requestCount === 0)
+    if (isUp && isDue && this.balance < this.sliceSize / 2 && this.requestCount === 0)
       this.fail(`has ${this.balance} retries left, and does not request more`)
     if (isAlone) {
       const expected = this.local.withdraw(now)
@@ -152,7 +149,7 @@ class BudgetUse {
     // Retries that were lent in an earlier window have expired. Those on credit remain owed.
     if (now - this.lentAt > this.window) this.balance = Math.min(this.balance, 0)
     const { balance, isShort } = this
-    const isAvailable = balance > 0 || (!isShort && balance > -budget.sliceSize)
+    const isAvailable = balance > 0 || (!isShort && balance > -this.sliceSize)
     if (isTaken) this.balance--
     if (isTaken !== isAvailable)
       this.fail(
@@ -161,9 +158,15 @@ class BudgetUse {
     return true
   }
 
+  /** Checks that a request is not under way for longer than it may. @throws Violation if it is */
+  checkEnds(): void {
+    if (this.requestCount > 0 && this.now() - this.requestBeganAt > MAX_REQUEST_MS)
+      this.fail(`has a request that has not ended in ${MAX_REQUEST_MS} ms`)
+  }
+
   onRefunded(age: number): void {
     if (age >= this.window) return
-    if (this.budget.isDisconnected) this.local.refund(this.now())
+    if (this.budget?.isDisconnected) this.local.refund(this.now())
     else this.balance++
   }
 
@@ -191,23 +194,35 @@ export class BudgetModel {
   }
 
   onStarted(process: Process, runtime: Holdfast): void {
-    // A guard creates the budget of its policy when its parts are first read.
-    void runtime.guard(BUDGET_OPERATION).breaker
-    const { container } = runtime as unknown as {
+    const { container, fleet } = runtime as unknown as {
       container: { policyLimits: { budgets: ReadonlyMap<string, { budget: WatchedBudget }> } }
+      fleet?: { coordinator: { redis: BudgetRedis } }
     }
-    const budget = container.policyLimits.budgets.get(BUDGET_OPERATION)?.budget
-    if (budget !== undefined) this.watch(process, budget)
+    if (fleet === undefined) return
+    const { budgets } = container.policyLimits
+    if (budgets.has(BUDGET_OPERATION)) throw new Error('the budget was created before its model')
+    const use = this.watchRequests(process, fleet.coordinator.redis)
+    // A guard creates the budget of its policy when its parts are first read. It requests the first slice at once.
+    void runtime.guard(BUDGET_OPERATION).breaker
+    const budget = budgets.get(BUDGET_OPERATION)?.budget
+    if (budget !== undefined) this.watchUse(process, use, budget)
   }
 
-  /** Follows a budget with the settings of {@link SHARED_BUDGET} from now on. */
-  watch(process: Pick<Process, 'name' | 'isAlive' | 'clock'>, budget: WatchedBudget): void {
-    const use = new BudgetUse(budget, SHARED_BUDGET, () => process.clock.now())
+  /** Follows a new budget with the settings of {@link SHARED_BUDGET}, which has made no request. */
+  watch(process: WatchedProcess, budget: WatchedBudget): void {
+    this.watchUse(process, this.watchRequests(process, budget.redis), budget)
+  }
+
+  /** Runs a check of a process that lives, and adds its name to a violation. */
+  private checkProcess({ name, isAlive }: WatchedProcess, fn: () => void): void {
+    if (isAlive) this.check(() => withName(name, fn))
+  }
+
+  /** Follows the requests of a budget that does not exist yet. */
+  private watchRequests(process: WatchedProcess, redis: BudgetRedis): BudgetUse {
+    const use = new BudgetUse(redis, SHARED_BUDGET, () => process.clock.now())
     this.uses.set(process as Process, use)
-    const check = (fn: () => void) => {
-      if (process.isAlive) this.check(() => withName(process.name, fn))
-    }
-    const { redis } = budget
+    const check = (fn: () => void) => this.checkProcess(process, fn)
     const run = redis.run.bind(redis)
     redis.run = async (script, keys, args) => {
       if (script !== BORROW) return run(script, keys, args)
@@ -225,6 +240,13 @@ export class BudgetModel {
         throw error
       }
     }
+    return use
+  }
+
+  /** Follows the calls and the retries of a budget. */
+  private watchUse(process: WatchedProcess, use: BudgetUse, budget: WatchedBudget): void {
+    use.budget = budget
+    const check = (fn: () => void) => this.checkProcess(process, fn)
     const deposit = budget.deposit.bind(budget)
     budget.deposit = () => {
       use.onDeposit()
@@ -232,10 +254,9 @@ export class BudgetModel {
     }
     const withdraw = budget.withdraw.bind(budget)
     budget.withdraw = () => {
-      check(() => use.start())
       const isTaken = withdraw()
       check(() => {
-        if (!use.onWithdrawn(isTaken)) return
+        if (!use.onWithdrawn(budget, isTaken)) return
         if (isTaken) this.takenCount++
         else this.deniedCount++
       })
@@ -251,7 +272,7 @@ export class BudgetModel {
   /** Checks at rest that no request for retries has remained. */
   checkAtRest(nodes: readonly SimulatedNode[]): void {
     for (const { name, process } of nodes)
-      if (process !== undefined && this.uses.get(process)?.budget.isBorrowing)
+      if (process !== undefined && this.uses.get(process)?.budget?.isBorrowing)
         throw new Violation('budgets', `${name} has a request for retries at rest that has not ended`)
   }
 }
