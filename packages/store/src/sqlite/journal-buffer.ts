@@ -78,7 +78,11 @@ export class JournalBuffer<S extends z.ZodType, F extends PageOptions> implement
       this.flush()
       this.options.onFull?.()
     }
-    if (full.length > 0) await Promise.all(full)
+    if (full.length > 0) {
+      // No record is written after a call has failed, so it waits for all batches.
+      await Promise.allSettled([...full, last])
+      await Promise.all(full)
+    }
     await last
   }
 
