@@ -44,7 +44,7 @@ const FAULTS_BY_PART: Readonly<Record<string, readonly StatementFaultKind[]>> = 
   values: STATEMENT_FAULTS,
   breakers: STATEMENT_FAULTS,
   // They have the most calls that must not be repeated.
-  deadLetters: [...STATEMENT_FAULTS, ...THREAD_FAULTS],
+  deadLetters: [...STATEMENT_FAULTS, ...THREAD_FAULTS, ...THREAD_FAULTS],
 }
 
 /**

@@ -15,8 +15,8 @@ import type { StoreProcess } from './store-machine.js'
 const MAX_RECORDS = 30
 
 /** The share of appends with many records, and how many: a store writes large appends in several parts. */
-const LARGE_SHARE = 0.06
-const LARGE_COUNTS = [511, 512, 513, 600] as const
+const LARGE_SHARE = 0.1
+const LARGE_COUNTS = [512, 513, 600] as const
 
 /**
  * Whether a record is in the journal:

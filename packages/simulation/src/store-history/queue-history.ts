@@ -5,7 +5,7 @@ import { expectEqual, format, type HistoryContext, type HistoryPart } from './hi
 import { ProcessedModel } from './processed-model.js'
 import { type PlannedChange, QueueChanges } from './queue-changes.js'
 import { QueueReads } from './queue-reads.js'
-import { type ModelEntry, readFields, visibleFields } from './queue-rules.js'
+import { isHeld, type ModelEntry, readFields, visibleFields } from './queue-rules.js'
 import type { Outcome, StoreProcess } from './store-machine.js'
 import { StoredState } from './stored-state.js'
 
@@ -38,8 +38,11 @@ export class QueueHistory implements HistoryPart {
     if (choices.chance(0.3)) return this.reads.step(process, [...entries.values()], now)
     if (choices.chance(0.08)) return this.processed.deleteOld(process, (id) => entries.has(id))
     // A change that is repeated can follow one that was made after it, which no order of the calls explains.
-    const count = this.context.machine.canRepeatCalls ? 1 : choices.pick([1, 1, 2, 3])
-    const recent = [...this.recentIds].flatMap((id) => entries.get(id) ?? [])
+    const { canRepeatCalls } = this.context.machine
+    const count = canRepeatCalls ? 1 : choices.pick([1, 1, 2, 3])
+    // Entries with a lease have the most changes that must not be repeated.
+    const held = canRepeatCalls ? [...entries.values()].filter((entry) => isHeld(entry, now)) : []
+    const recent = held.length > 0 ? held : [...this.recentIds].flatMap((id) => entries.get(id) ?? [])
     const changes = Array.from({ length: count }, () =>
       this.changes.plan([...entries.values()], now, count === 1, recent),
     )
