@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { seededRandom } from 'holdfast/testing'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openPostgres } from '../../../store/src/postgres/index.js'
 import { COMMIT, ROLLBACK } from '../../../store/src/postgres/statements/connection.js'
@@ -302,6 +303,37 @@ describe('the simulated PostgreSQL, compared with a real one', () => {
     { timeout: HISTORIES_TIMEOUT_MS },
     () => compareHistories(recordRequests, (store) => readRecords(store), 20),
   )
+
+  // The substitute executes one statement after another, so only the real server can have two at the same time.
+  it('leases no entry that another transaction has locked', async () => {
+    const dir = await makeFolder()
+    const schema = 'locked_entries'
+    const store = openPostgres(server.url, { ...LONG_TIMEOUTS, schema, spillDir: join(dir, 'spill') })
+    const other = new pg.Client({ connectionString: server.url })
+    try {
+      await store.open()
+      await store.deadLetters.add([letter(1), letter(2), letter(3)], NO_LIMIT)
+      await other.connect()
+      await other.query('BEGIN')
+      await other.query(`SELECT 1 FROM ${schema}.dead_letters ORDER BY seq LIMIT 1 FOR UPDATE`)
+      let hasEnded = false
+      const leased = store.deadLetters
+        .leaseNext({ statuses: ['pending'], limit: 2 }, 'me', at(60), at(10))
+        .finally(() => {
+          hasEnded = true
+        })
+      // A statement that waits for the lock would take the entry after the end of the transaction.
+      let isWaiting = false
+      while (!hasEnded && !isWaiting)
+        isWaiting = (await other.query('SELECT 1 FROM pg_locks WHERE NOT granted')).rows.length > 0
+      await other.query('COMMIT')
+      expect((await leased).map(({ dlqId }) => dlqId)).toEqual(['dlq_2', 'dlq_3'])
+    } finally {
+      await other.end()
+      await store.close()
+      await rm(dir, { recursive: true })
+    }
+  })
 
   it('rejects writes of a read-only server with the same code, and reads from it', async () => {
     const dir = await makeFolder()
