@@ -36,7 +36,9 @@ export class StatementFault {
   constructor(choices: Choices, kinds: readonly StatementFaultKind[]) {
     this.kind = choices.pick(kinds)
     const isCrash = this.isThreadCrash || this.isKill
-    const most = isCrash ? choices.pick([1, MANY_COMMITS]) : choices.pick([FEW_STATEMENTS, MANY_STATEMENTS])
+    const most = isCrash
+      ? choices.pick([1, 1, MANY_COMMITS])
+      : choices.pick([FEW_STATEMENTS, MANY_STATEMENTS])
     this.number = 1 + choices.below(most)
     this.remaining = this.number
   }

@@ -35,16 +35,19 @@ export class QueueHistory implements HistoryPart {
     const { choices } = this.context
     const entries = this.entries()
     const now = this.pickTime()
-    if (choices.chance(0.3)) return this.reads.step(process, [...entries.values()], now)
+    const { canRepeatCalls = false } = this.context.machine
+    if (choices.chance(canRepeatCalls ? 0.1 : 0.3))
+      return this.reads.step(process, [...entries.values()], now)
     if (choices.chance(0.08)) return this.processed.deleteOld(process, (id) => entries.has(id))
     // A change that is repeated can follow one that was made after it, which no order of the calls explains.
-    const { canRepeatCalls } = this.context.machine
     const count = canRepeatCalls ? 1 : choices.pick([1, 1, 2, 3])
+    const recent = [...this.recentIds].flatMap((id) => entries.get(id) ?? [])
     // Entries with a lease have the most changes that must not be repeated.
-    const held = canRepeatCalls ? [...entries.values()].filter((entry) => isHeld(entry, now)) : []
-    const recent = held.length > 0 ? held : [...this.recentIds].flatMap((id) => entries.get(id) ?? [])
+    const held = [...entries.values()].filter((entry) => isHeld(entry, now))
+    const isAboutHeld = canRepeatCalls && held.length > 0 && choices.chance(0.8)
+    const [subjects, preferred] = isAboutHeld ? [held, held] : [[...entries.values()], recent]
     const changes = Array.from({ length: count }, () =>
-      this.changes.plan([...entries.values()], now, count === 1, recent),
+      this.changes.plan(subjects, now, count === 1, preferred),
     )
     await this.makeChanges(process, changes)
   }
