@@ -60,7 +60,8 @@ const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
   EventBus: 17,
   DenseStore: 4096,
   LabelledValues: 200,
-  TimeSeries: 160,
+  // The blocks of all series, which each operation and policy of the configuration has.
+  TimeSeries: 172,
   LatencyLog: 60,
   OperationRecorder: 96,
   OperationCompiler: 80,
