@@ -21,7 +21,7 @@ const BURST_MS = 2500
 const MAX_RUN_MS = 1200
 
 /** What the contract needs of the simulation. */
-export interface ShedParts {
+interface ShedParts {
   readonly scheduler: Scheduler
   /** Runs a check, unless the process has died. */
   check(fn: () => void): void

@@ -18,7 +18,7 @@ export interface RowChange {
 }
 
 /** What a change does. */
-export interface RowEffect {
+interface RowEffect {
   readonly rows: ReadonlyMap<string, unknown>
   /** What the call returns. */
   readonly result: unknown
