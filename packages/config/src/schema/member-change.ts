@@ -1,13 +1,14 @@
 import { type CamelCased, createCodec } from '@holdfast/records'
+import { z } from 'zod'
 import { booleanValue, optionalKey } from './fields.js'
-import { memberSchema } from './pools.js'
+import { memberSettings } from './pools.js'
 
 /**
  * A change of a pool member. With a url it defines the member completely, whatever the file has under this id; without one
  * it contains the differences from the file.
  */
-export const memberChangeSchema = memberSchema
-  .omit({ id: true })
+export const memberChangeSchema = z
+  .strictObject(memberSettings)
   .partial()
   .extend({
     enabled: optionalKey(booleanValue(), 'False keeps calls from it.'),

@@ -17,9 +17,8 @@ import {
   urlWithScheme,
 } from './fields.js'
 
-/** A member of a pool. */
-export const memberSchema = z.strictObject({
-  id: absentKey(nonEmptyString(), 'The id of the member.', 'host and port of its url'),
+/** The settings of a member, which its changes can have too. */
+export const memberSettings = {
   url: requiredKey(
     urlWithScheme('http', 'https', 'socks5', 'socks5h'),
     'The URL of the member; can contain credentials. socks5:// and socks5h:// are equivalent: the proxy resolves host names.',
@@ -33,6 +32,12 @@ export const memberSchema = z.strictObject({
     'Settings of the breaker of this member. They take precedence over those of the pool.',
     'the settings of the pool',
   ),
+}
+
+/** A member of a pool. */
+export const memberSchema = z.strictObject({
+  id: absentKey(nonEmptyString(), 'The id of the member.', 'host and port of its url'),
+  ...memberSettings,
 })
 
 /** A pool. */
