@@ -35,7 +35,7 @@ export const memberSettings = {
 }
 
 /** A member of a pool. */
-export const memberSchema = z.strictObject({
+const memberSchema = z.strictObject({
   id: absentKey(nonEmptyString(), 'The id of the member.', 'host and port of its url'),
   ...memberSettings,
 })
