@@ -33,6 +33,13 @@ async function filled(schema: string, entries: number) {
   return { database, queue }
 }
 
+/** Resolves when a transaction waits for another one. */
+async function untilWaiting(database: PostgresDatabase): Promise<void> {
+  const isWaiting = (sql: SqlTransaction) =>
+    sql.all("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+  while ((await database.read(isWaiting)).length === 0);
+}
+
 it('purges all other entries if one of them is leased meanwhile', async () => {
   const { database, queue } = await filled('leased_meanwhile', 450)
   let commit = () => {}
@@ -48,12 +55,33 @@ it('purges all other entries if one of them is leased meanwhile', async () => {
   })
   await isLeased
   const purged = queue.purge({}, at(50))
-  const isWaiting = (sql: SqlTransaction) =>
-    sql.all("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
-  while ((await database.read(isWaiting)).length === 0);
+  await untilWaiting(database)
   commit()
   expect(await purged).toBe(449)
   expect((await queue.list({}, at(50))).items.map(({ dlqId }) => dlqId)).toEqual(['dlq_1'])
+})
+
+it('keeps an entry that another transaction has changed meanwhile, so that it is not selected any more', async () => {
+  const { database, queue } = await filled('changed_meanwhile', 3)
+  const failed = { status: 'failed', at: at(5), error: letter(1).errorDetails } as const
+  for (const id of ['dlq_1', 'dlq_2']) {
+    await queue.lease(id, 'me', at(90), at(4))
+    await queue.settle(id, 'me', failed)
+  }
+  let commit = () => {}
+  const isRequested = new Promise<void>((resolve) => {
+    void database.write(async (sql) => {
+      await sql.run(`UPDATE ${database.table('dead_letters')} SET status = 'pending' WHERE dlq_id = 'dlq_1'`)
+      resolve()
+      await new Promise<void>((end) => (commit = end))
+    })
+  })
+  await isRequested
+  const purged = queue.purge({ status: 'failed' }, at(50))
+  await untilWaiting(database)
+  commit()
+  expect(await purged).toBe(1)
+  expect((await queue.list({}, at(50))).items.map(({ dlqId }) => dlqId)).toEqual(['dlq_1', 'dlq_3'])
 })
 
 it('deletes no more entries than its limit if the reply to its COMMIT was lost', async () => {

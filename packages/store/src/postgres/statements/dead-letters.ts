@@ -132,12 +132,12 @@ export function deadLetterStatements(tableName: QualifyTable) {
       SELECT id, dlq_id, coalesce(replayed_at, last_attempt) FROM ${changed} WHERE status = 'completed'
       ON CONFLICT DO NOTHING`
 
-  /** Selects the positions of matching entries, in order. Each status is a separate index scan. */
+  /** Selects the positions of matching entries, in order. Each status is a separate index scan. `conditions` are those of all scans. */
   function selectPositions(
     selection: RowSelection,
     now: number,
     page: { isNewestFirst: boolean; after?: RowPosition | undefined; limit: number },
-  ): Statement | undefined {
+  ): (Statement & { conditions: string }) | undefined {
     const values = new StatementValues()
     const { isNewestFirst, after, limit } = page
     const scans = statusConditions(selection, now)
@@ -155,6 +155,7 @@ export function deadLetterStatements(tableName: QualifyTable) {
     return {
       text: `SELECT created_at, seq FROM (${selects.join(' UNION ALL ')}) AS runs ${order} LIMIT ${limit}`,
       values: values.list,
+      conditions: [`(${scans.join(' OR ')})`, ...conditions].join(' AND '),
     }
   }
 
@@ -297,7 +298,8 @@ export function deadLetterStatements(tableName: QualifyTable) {
 
     /**
      * Deletes a number of matching entries that are not leased; undefined if none can match. Selects the numbers of all entries that it
-     * has found, and whether each was deleted: another transaction may have leased or deleted it meanwhile.
+     * has found, and whether each was deleted: another transaction may have changed or deleted it meanwhile. The locked versions are
+     * therefore checked again, after the search by number, because an index for the conditions would find all matching entries.
      */
     purge(
       selection: RowSelection,
@@ -308,11 +310,11 @@ export function deadLetterStatements(tableName: QualifyTable) {
       return (
         positions && {
           text: `WITH found AS MATERIALIZED (SELECT seq FROM (${positions.text}) AS positions
-            ), free AS MATERIALIZED (
-              SELECT seq FROM ${table} WHERE seq IN (SELECT seq FROM found)
-                AND (status <> 'replaying' OR leased_until <= ${now}) ORDER BY seq FOR UPDATE
+            ), locked AS MATERIALIZED (
+              SELECT * FROM ${table} WHERE seq IN (SELECT seq FROM found) ORDER BY seq FOR UPDATE
             ), deleted AS (
-              DELETE FROM ${table} AS stored USING free WHERE stored.seq = free.seq
+              DELETE FROM ${table} AS stored USING (SELECT seq FROM locked WHERE ${positions.conditions}) AS matching
+                WHERE stored.seq = matching.seq
                 RETURNING stored.seq, operation, operation_type, status
             ), counted AS (${updateCounts('SELECT operation, operation_type, status, -1 AS n FROM deleted')}
             ) SELECT seq, deleted.seq IS NOT NULL AS is_deleted FROM found LEFT JOIN deleted USING (seq)`,
