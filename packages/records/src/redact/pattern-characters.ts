@@ -28,7 +28,7 @@ const ONLY_ASCII =
 
 /** A set that is too large is safe: it makes a pattern more expensive. A search through all characters would take too long. */
 const charactersOf = (source: string): Characters => {
-  if (source !== '.' && ASCII.includes(source)) return new Set([source])
+  if (source.length === 1 && source !== '.' && ASCII.includes(source)) return new Set([source])
   const pattern = new RegExp(source, 'g')
   const found = new Set(ASCII.match(pattern))
   if (BLANKS.match(pattern) !== null) found.add('blank')

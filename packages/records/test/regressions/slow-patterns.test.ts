@@ -102,3 +102,12 @@ test.each([
 ])('a repetition that may match the next character counts as one that does: %s, %s', (pattern) => {
   expect(patternProblem('redact.patterns.0', pattern)).toBeDefined()
 })
+
+// An escaped bracket counted as a character that no other part matches: a search for the first pattern below takes minutes.
+
+test.each(['\\]+]+\\]+!', '\\]+[\\]]+\\]+!', '\\]+[^x]+!'])(
+  'a repetition of an escaped bracket can match brackets of the next repetition: %s',
+  (pattern) => {
+    expect(patternProblem('redact.patterns.0', pattern)).toBeDefined()
+  },
+)
