@@ -3,6 +3,7 @@ import { REDACTED, runOutsideContext } from 'holdfast/internal'
 import { CHANNEL, type RedisScript, WRITE_PROBE, withChannel } from './lua/scripts.js'
 import { createClient, ioredisDriver, type RedisClient, type RedisDriver } from './redis-client.js'
 import { formatRedisError, isServerRejection, writeProbeKey } from './redis-errors.js'
+import { InvalidReplyError } from './reply-checker.js'
 import { setUnrefTimer } from './unref-timer.js'
 
 /** How long a command can take before the connection counts as lost. */
@@ -42,7 +43,7 @@ export class RedisConnection {
   commandCount = 0
   /** The channel of messages in this database. */
   readonly channel: string
-  /** The last error with which Redis rejected the connection; undefined while it is up. */
+  /** The last error with which Redis rejected the connection, or the problem of its last reply; undefined while it is up. */
   rejection: string | undefined = undefined
   private readonly options: RedisConnectionOptions
   private readonly commands: RedisClient
@@ -135,9 +136,9 @@ export class RedisConnection {
     const { channel } = this
     const { onMessage } = this.options
     for (const client of [this.commands, this.subscriber]) {
-      // Only a rejection by Redis is of interest here: every other error is followed by the `close` event.
+      // Only an error that Redis has caused is of interest here: every other one is followed by the `close` event, too.
       client.on('error', (error: never) => this.recordRejection(error))
-      client.on('close', () => this.markDown('the connection ended'))
+      client.on('close', () => this.markDown(this.rejection ?? 'the connection ended'))
       client.connect().catch((error) => this.recordRejection(error))
     }
     this.commands.on('ready', () => void this.reconnect())
@@ -210,11 +211,12 @@ export class RedisConnection {
     })
   }
 
-  /** Stores the error if it is a reply of Redis. */
+  /** Stores the error if it is a reply of Redis, or about one. */
   private recordRejection(error: unknown): void {
     const { lastNodeError } = error as { lastNodeError?: unknown }
-    const { name, message } = this.redactError((lastNodeError ?? error) as Error)
-    if (name === 'ReplyError') this.rejection = formatRedisError(message)
+    const cause = this.redactError((lastNodeError ?? error) as Error)
+    if (cause.name === 'ReplyError' || cause instanceof InvalidReplyError)
+      this.rejection = formatRedisError(cause.message)
   }
 
   private scheduleReconnect(): void {

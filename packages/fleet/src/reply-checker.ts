@@ -46,10 +46,14 @@ export interface ClientState {
 }
 
 /** The error of a reply that is not valid. It contains no text of the reply, which may be a secret. */
-const invalidReply = (reason: string): Error => new Error(`Redis sent an invalid reply: ${reason}`)
+export class InvalidReplyError extends Error {
+  constructor(reason: string) {
+    super(`Redis sent an invalid reply: ${reason}`)
+  }
+}
 
 function parseLength(line: string, min = 0): number {
-  if (!/^\d{1,10}$/.test(line) || Number(line) < min) throw invalidReply('a length is not valid')
+  if (!/^\d{1,10}$/.test(line) || Number(line) < min) throw new InvalidReplyError('a length is not valid')
   return Number(line)
 }
 
@@ -78,7 +82,7 @@ export class ReplyChecker {
     this.pass = pass
   }
 
-  /** @throws Error if a reply is not valid. Nothing can be read after it. */
+  /** @throws InvalidReplyError if a reply is not valid. Nothing can be read after it. */
   read(chunk: Buffer): void {
     const received = this.line.length === 0 ? chunk : Buffer.concat([this.line, chunk])
     let passed = 0
@@ -88,7 +92,7 @@ export class ReplyChecker {
       if (end === undefined) break
       this.replyBytes += end - offset
       if (this.replyBytes + this.bodyBytes > MAX_REPLY_BYTES)
-        throw invalidReply(`a reply has more than ${MAX_REPLY_BYTES} bytes`)
+        throw new InvalidReplyError(`a reply has more than ${MAX_REPLY_BYTES} bytes`)
       offset = end
       if (this.bodyBytes > 0 || !this.endValue()) continue
       this.replyBytes = 0
@@ -97,7 +101,7 @@ export class ReplyChecker {
       passed = offset
     }
     this.line = received.subarray(offset)
-    if (this.line.length > MAX_LINE_BYTES) throw invalidReply('a line has no end')
+    if (this.line.length > MAX_LINE_BYTES) throw new InvalidReplyError('a line has no end')
     if (offset > passed) this.pass(received.subarray(passed, offset))
   }
 
@@ -111,8 +115,8 @@ export class ReplyChecker {
   private readLine(received: Buffer, offset: number): number | undefined {
     const end = received.indexOf(CR, offset)
     if (end === -1 || end + 1 === received.length) return undefined
-    if (received[end + 1] !== LF) throw invalidReply('a line does not end with CR LF')
-    if (end === offset) throw invalidReply('a line is empty')
+    if (received[end + 1] !== LF) throw new InvalidReplyError('a line does not end with CR LF')
+    if (end === offset) throw new InvalidReplyError('a line is empty')
     this.beginValue(
       received.toString('latin1', offset, offset + 1),
       received.toString('latin1', offset + 1, end),
@@ -122,18 +126,20 @@ export class ReplyChecker {
 
   private beginValue(type: string, line: string): void {
     const isMessage = this.openLists.length === 0 && this.beginReply(type)
-    if (type === '>' && !isMessage) throw invalidReply('a message is within another value')
+    if (type === '>' && !isMessage) throw new InvalidReplyError('a message is within another value')
     const valuesPerItem = VALUES_PER_ITEM[type]
     const minLength = MIN_LENGTH_BY_BULK_TYPE[type]
     const isNull = (type === '_' && line === '') || (line === '-1' && (type === '$' || type === '*'))
     if (this.expectedTexts > 0) {
       this.expectedTexts--
-      if (isNull || valuesPerItem !== undefined) throw invalidReply('a message does not begin with texts')
+      if (isNull || valuesPerItem !== undefined)
+        throw new InvalidReplyError('a message does not begin with texts')
     }
     if (isNull && !isMessage) return
     if (valuesPerItem !== undefined) this.beginList(parseLength(line) * valuesPerItem, isMessage)
     else if (minLength !== undefined) this.bodyBytes = parseLength(line, minLength) + LINE_END_BYTES
-    else if (LINE_PATTERNS[type]?.test(line) !== true) throw invalidReply('a value of an unknown type')
+    else if (LINE_PATTERNS[type]?.test(line) !== true)
+      throw new InvalidReplyError('a value of an unknown type')
   }
 
   /** Checks whether the client can receive a reply of this type now. Returns whether it must be a message. */
@@ -141,18 +147,20 @@ export class ReplyChecker {
     if (ERROR_TYPES.has(type)) return false
     const { command, isSubscriber } = this.clientState()
     if (type === '>' || (type === '*' && isSubscriber)) return true
-    if (command === undefined) throw invalidReply('a reply to no command')
+    if (command === undefined) throw new InvalidReplyError('a reply to no command')
     if (!SUBSCRIBE_PATTERN.test(command)) return false
-    if (type !== '*') throw invalidReply('another type than the reply to a subscription')
+    if (type !== '*') throw new InvalidReplyError('another type than the reply to a subscription')
     return true
   }
 
   private beginList(values: number, isMessage: boolean): void {
-    if (this.openLists.length === MAX_DEPTH) throw invalidReply(`lists are nested deeper than ${MAX_DEPTH}`)
+    if (this.openLists.length === MAX_DEPTH)
+      throw new InvalidReplyError(`lists are nested deeper than ${MAX_DEPTH}`)
     this.replyValues += values
-    if (this.replyValues > MAX_VALUES) throw invalidReply(`a reply has more than ${MAX_VALUES} values`)
+    if (this.replyValues > MAX_VALUES)
+      throw new InvalidReplyError(`a reply has more than ${MAX_VALUES} values`)
     if (isMessage) {
-      if (values < MESSAGE_TEXTS) throw invalidReply('a message does not begin with texts')
+      if (values < MESSAGE_TEXTS) throw new InvalidReplyError('a message does not begin with texts')
       this.expectedTexts = MESSAGE_TEXTS
     }
     this.openLists.push(values + 1)

@@ -74,4 +74,23 @@ describe('a Redis server that sends an invalid reply', () => {
     await expect(connection.send('GET', 'x')).rejects.toThrow('NOAUTH wrong [redacted]')
     expect(reasons).toEqual([undefined, 'NOAUTH wrong [redacted]'])
   })
+
+  // The error of the stream was lost, so that the reason was only that the connection ended.
+  it('is the reason of the loss', async () => {
+    const { connection, reasons, up } = await open()
+    await up()
+    server.replies.set('GET', '?1\r\n')
+    onTestFinished(() => server.replies.clear())
+    await expect(connection.send('GET', 'x')).rejects.toThrow()
+    await expect.poll(() => reasons[1]).toBe('Redis sent an invalid reply: a value of an unknown type')
+  })
+
+  it('is the reason why a connection is not established', async () => {
+    server.replies.set('hello', 'HTTP/1.1 400 Bad Request\r\n')
+    onTestFinished(() => server.replies.clear())
+    const { connection } = await open()
+    await expect
+      .poll(() => connection.rejection)
+      .toBe('Redis sent an invalid reply: a value of an unknown type')
+  })
 })
