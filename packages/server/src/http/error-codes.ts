@@ -43,7 +43,8 @@ export const SERVER_ERRORS = {
   },
   RATE_LIMITED: {
     status: 429,
-    meaning: 'Too many wrong tokens came from this address, or too many clients read the event stream.',
+    meaning:
+      'Too many wrong tokens came from this address, too many clients read the event stream, or too many texts of configurations are validated.',
     action: 'Wait for the time in the header Retry-After.',
   },
   INTERNAL: {

@@ -1,5 +1,6 @@
 import { encodeExplanation } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
+import { ApiError } from '../http/api-error.js'
 import { readText } from '../http/body.js'
 import { encodeConfig, redactChanges } from '../http/config-wire.js'
 import { paginate } from '../http/page.js'
@@ -61,11 +62,15 @@ export type WireConfigDifference = z.input<typeof differenceSchema>
 /** The result of a check, as on the wire. */
 export type WireValidation = z.input<typeof validationSchema>
 
+/** How many texts are validated or wait for it, because they need memory and one is validated at a time. */
+const MAX_VALIDATIONS = 20
+
 const NOT_UTF8 = { path: '', message: 'expected valid UTF-8, got other bytes' }
 
 /** The routes of the config file and of the live changes. */
 export function addConfigRoutes({ hf, addRoute }: Routes): void {
   const tag = 'config'
+  let validations = 0
   const currentConfig = async () => ({ body: await encodeConfig(hf.config) })
   const responses = {
     200: { description: 'The effective configuration, without secrets', schema: configSchema },
@@ -101,8 +106,19 @@ export function addConfigRoutes({ hf, addRoute }: Routes): void {
     async ({ honoContext }) => {
       const text = await readText(honoContext)
       if (text === undefined) return { body: { valid: false, errors: [NOT_UTF8] } }
-      const { valid, errors } = await hf.config.validate(text)
-      return { body: { valid, errors } }
+      if (validations >= MAX_VALIDATIONS)
+        throw new ApiError(
+          'RATE_LIMITED',
+          `expected at most ${MAX_VALIDATIONS} texts to validate at a time, got one more`,
+          { headers: { 'retry-after': '5' } },
+        )
+      validations++
+      try {
+        const { valid, errors } = await hf.config.validate(text)
+        return { body: { valid, errors } }
+      } finally {
+        validations--
+      }
     },
   )
 
