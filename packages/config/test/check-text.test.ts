@@ -1,30 +1,19 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { sourceAliases } from '../../../scripts/packages.mjs'
 import { checkConfig } from '../src/check/check.js'
 import { checkText } from '../src/file/check-text.js'
 import { describeProblem } from '../src/problems/describe.js'
+import { buildWorker } from './build-worker.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-worker-'))
 const entry = join(folder, 'worker.cjs')
 const silent = join(folder, 'silent.cjs')
 const broken = join(folder, 'broken.cjs')
 
-// What was built may be older than the sources, so the worker is made of these.
 beforeAll(async () => {
-  const path = (file: string) => fileURLToPath(new URL(file, import.meta.url))
-  await build({
-    entryPoints: [path('../src/file/worker.ts')],
-    bundle: true,
-    platform: 'node',
-    format: 'cjs',
-    outfile: entry,
-    alias: sourceAliases,
-  })
+  await buildWorker(entry)
   writeFileSync(silent, '')
   writeFileSync(broken, 'throw new Error("no")')
 })

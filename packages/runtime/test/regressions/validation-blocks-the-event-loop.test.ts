@@ -1,7 +1,25 @@
-import { expect, it } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type * as config from '@holdfast/config'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { buildWorker } from '../../../config/test/build-worker.js'
 import { start } from '../holdfast/setup.js'
 
 // A text of 1 MB was validated in the main thread, which took one to three seconds. A user with the role `viewer` can send such texts.
+
+const folder = mkdtempSync(join(tmpdir(), 'holdfast-worker-'))
+const worker = join(folder, 'worker.cjs')
+
+beforeAll(() => buildWorker(worker))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+vi.mock('@holdfast/config', async (importOriginal) => {
+  const original = await importOriginal<typeof config>()
+  const checkText: typeof config.checkText = (text, options) =>
+    original.checkText(text, options, () => worker)
+  return { ...original, checkText }
+})
 
 it('a large text is validated outside of the main thread', async () => {
   const { hf } = await start({})
