@@ -4,7 +4,9 @@ import { event } from '../../store/test/contract/records.js'
 import { MemoryModel } from '../src/invariants/memory-model.js'
 import { measureState } from '../src/invariants/state-size.js'
 import type { SimulatedNode } from '../src/process/simulated-node.js'
+import { JOURNAL_STATEMENT } from '../src/substitutes/postgres/journal-statements.js'
 import { createSimulatedPostgres } from '../src/substitutes/postgres/server.js'
+import { PostgresSession } from '../src/substitutes/postgres/session.js'
 import { createSimulatedPostgresStore } from '../src/substitutes/postgres/store.js'
 import { TestNetwork } from './substitutes/links.js'
 
@@ -79,6 +81,16 @@ describe('bounded memory', () => {
     active.model.checkState(active.nodes, true)
     const waiting = createModel(createQueue(40), { startedCount: 4 })
     waiting.model.checkState(waiting.nodes, false)
+  })
+
+  it('permits transactions that the server executes while everything is at rest', () => {
+    const session = new PostgresSession(createSimulatedPostgres(), {})
+    const createPartition = `${JOURNAL_STATEMENT}${JSON.stringify(['attachPartition', 'events', 'p1', 0, 1])}`
+    session.execute('BEGIN', [], 0, false)
+    session.execute(createPartition, [], 0, false)
+    expect(measure(session).elements.get('PostgresSession')).toBe(1)
+    const { nodes, model } = createModel({ session })
+    model.checkState(nodes, true)
   })
 
   it('is violated by the state of calls that have ended', () => {

@@ -3,6 +3,7 @@ import { Violation } from '../engine/violation.js'
 import { VirtualClock } from '../engine/virtual-clock.js'
 import { SimulatedLink } from '../network/network.js'
 import type { Process, SimulatedNode } from '../process/simulated-node.js'
+import { PostgresSession } from '../substitutes/postgres/session.js'
 import { measureState } from './state-size.js'
 
 /** The work of a process that its workload knows. */
@@ -131,6 +132,10 @@ function partsNotCounted({ store }: Holdfast): ReadonlySet<unknown> {
   )
 }
 
+/** What a process uses and does not own. The server's side of a connection can have a transaction at any time. */
+const isOutsideOfProcess = (value: unknown): boolean =>
+  value instanceof VirtualClock || value instanceof SimulatedLink || value instanceof PostgresSession
+
 /**
  * The promise that memory is bounded. The limits follow from the work of a process: configuration and metrics have a fixed size,
  * each active call has a few objects, and the records of a call wait until the store has them. At rest nothing of a call remains.
@@ -172,10 +177,7 @@ export class MemoryModel {
     const storeParts = partsNotCounted(runtime)
     const { objects, elements, instances } = measureState(
       runtime,
-      (value) =>
-        value instanceof VirtualClock ||
-        value instanceof SimulatedLink ||
-        (value !== undefined && storeParts.has(value)),
+      (value) => isOutsideOfProcess(value) || (value !== undefined && storeParts.has(value)),
     )
     if (objects > this.largest.objects) this.largest.objects = objects
     const waitingCount = isAtRest ? 0 : startedCount
