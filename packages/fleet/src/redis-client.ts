@@ -122,7 +122,7 @@ const streamByConnector = new WeakMap<Connector, Socket>()
 const clientByConnector = new WeakMap<Connector, InnerClient>()
 
 /**
- * Makes the streams of clients that were created here survive every server.
+ * Checks the replies to clients that were created here, and destroys a broken stream of theirs.
  *
  * ioredis listens only to the first error of a stream. A TLS stream can emit two, a broken record and then the end of the
  * connection, and stays open after the first. The second error would end the process, so streams of this package are destroyed

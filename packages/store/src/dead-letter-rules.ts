@@ -102,7 +102,7 @@ export function asSettled(entry: DeadLetter, { status, at, error }: Settlement):
 
 type ErrorDetails = DeadLetter['errorDetails']
 
-/** How many failed replays the history of an entry has at most, because each has a stack: the newest. The first error is kept besides. */
+/** The history of an entry has at most this many failed replays, the newest, because each has a stack. The error of the call is not part of it. */
 const MAX_FAILED_REPLAYS = 100
 
 function addFailure(details: ErrorDetails, error: ErrorDetails, at: Date): ErrorDetails {

@@ -36,7 +36,7 @@ export async function checkText(
   if (response === undefined) return checkConfigText(text, options)
   if (response.config === undefined) return response
   const config = freezeInPlace(response.config)
-  // With thousands of members this takes some milliseconds, and so does the use of the result.
+  // With thousands of members the line above takes some milliseconds, and so does the work of the caller.
   await nextMacrotask()
   return { ...response, config }
 }
