@@ -94,7 +94,8 @@ export class RuntimeContainer {
     this.breakerPersistence = new BreakerPersistence({
       clock: runtime.clock,
       store: store.breakers,
-      onFailed: (error) => runtime.warn(`the state of breakers could not be saved or deleted: ${errorMessageOf(error)}`),
+      onFailed: (error) =>
+        runtime.warn(`the state of breakers could not be saved or deleted: ${errorMessageOf(error)}`),
     })
     this.registry = new BreakerRegistry({
       clock,
