@@ -8,11 +8,13 @@ import { JUDGED, REFERENCE, SHOWN } from '../soak/names.mjs'
 import { describeRun } from '../soak/report.mjs'
 import { curvesOf, parseSamples } from '../soak/samples.mjs'
 import { judge } from '../soak/verdict.mjs'
+import { replaceSection } from './section.mjs'
 
 const { values } = parseArgs({ options: { folder: { type: 'string', default: join(root, '.cache/soak') } } })
-const page = join(root, 'docs/soak.md')
-const BEGIN = '<!-- soak run: written by npm run report:soak -->'
-const END = '<!-- end of the soak run -->'
+const MARKERS = {
+  begin: '<!-- soak run: written by npm run report:soak -->',
+  end: '<!-- end of the soak run -->',
+}
 
 const summary = JSON.parse(readFileSync(join(values.folder, 'summary.json'), 'utf8'))
 const { startedAt, endedAt, minutes, warmUpMinutes, rate } = summary
@@ -21,12 +23,7 @@ const curves = curvesOf(samples, { startedAt, endedAt })
 const verdict = judge(curves, { processes: JUDGED, reference: REFERENCE, warmUpMinutes })
 const section = describeRun({ summary, verdict, curves })
 
-const text = readFileSync(page, 'utf8')
-const [before, rest] = text.split(BEGIN)
-const after = rest?.split(END)[1]
-if (rest === undefined || after === undefined)
-  throw new Error(`${page}: expected the lines ${BEGIN} and ${END}`)
-writeFileSync(page, `${before}${BEGIN}\n\n${section}\n\n${END}${after}`)
+replaceSection(join(root, 'docs/soak.md'), MARKERS, () => section)
 const title = `Soak test: ${minutes.toFixed(0)} minutes, ${rate} calls per second and node`
 writeFileSync(
   join(root, 'docs/images/soak.svg'),

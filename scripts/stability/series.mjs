@@ -155,7 +155,8 @@ export async function runSeries({ root, file, count, resume, command, busy, runO
 }
 
 /** @param {number} seconds */
-const formatDuration = (seconds) => `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2)} s`
+export const formatDuration = (seconds) =>
+  `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2)} s`
 
 /** All runs as a table, with what failed below. @param {Series} series @param {number} count how many consecutive runs must pass */
 export function formatSeries({ commit, command, busy, runs }, count) {

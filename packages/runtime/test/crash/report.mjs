@@ -1,13 +1,14 @@
 // Writes the summaries of the last crash runs (kills.mjs, postgres.mjs, fleet.mjs) to docs/trust.md: `npm run report:crash`.
-import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { replaceSection } from '../../../../scripts/report/section.mjs'
 import { readSummary } from './summary.mjs'
 
 const root = fileURLToPath(new URL('../../../..', import.meta.url))
-const page = join(root, 'docs/trust.md')
-const BEGIN = '<!-- crash run: written by npm run report:crash -->'
-const END = '<!-- end of the crash run -->'
+const MARKERS = {
+  begin: '<!-- crash run: written by npm run report:crash -->',
+  end: '<!-- end of the crash run -->',
+}
 
 /** How stores are called in the documentation. @type {Record<string, string>} */
 const TITLES = { files: 'files', sqlite: 'SQLite', postgres: 'PostgreSQL' }
@@ -93,11 +94,5 @@ const summary = readSummary('kills')
 if (summary === undefined) throw new Error('there was no crash run: npm run test:crash')
 if (summary.problems.length === 0 && summary.kills < summary.wantedKills)
   throw new Error('the last crash run was not complete: npm run test:crash')
-const text = readFileSync(page, 'utf8')
-const [before, rest] = text.split(BEGIN)
-const after = rest?.split(END)[1]
-if (rest === undefined || after === undefined)
-  throw new Error(`${page}: expected the lines ${BEGIN} and ${END}`)
 const report = describe(summary) + describeServers(readSummary('postgres'), readSummary('fleet'))
-writeFileSync(page, `${before}${BEGIN}\n\n${report}\n\n${END}${after}`)
-console.log(report)
+console.log(replaceSection(join(root, 'docs/trust.md'), MARKERS, () => report))
