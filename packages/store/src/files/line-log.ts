@@ -72,19 +72,25 @@ export class LineLog {
    * the new lines.
    */
   async dayFor(day: string): Promise<string> {
-    const files = await this.files.list()
-    const compressed = files.findLast((file) => file.isCompressed)?.day
-    const tombstone = (await this.readTombstones()).at(-1)?.day
-    const isDeleted =
-      tombstone !== undefined && !files.some((file) => file.day === tombstone && !file.isCompressed)
+    const compressed = (await this.files.list()).findLast((file) => file.isCompressed)?.day
+    const tombstone = (await this.readTombstones()).at(-1)
     const earliest = [
       compressed && dayAfter(compressed),
-      tombstone && (isDeleted ? dayAfter(tombstone) : tombstone),
+      tombstone && ((await this.coversNewLines(tombstone)) ? dayAfter(tombstone.day) : tombstone.day),
     ]
     return earliest.reduce<string>(
       (latest, each) => (each !== undefined && each > latest ? each : latest),
       day,
     )
+  }
+
+  /**
+   * Whether lines that are appended to the file of a tombstone would be before its position: the file was deleted, or a power failure
+   * has removed its end, which a process that died had not flushed.
+   */
+  private async coversNewLines({ day, offset }: Tombstone): Promise<boolean> {
+    const size = (await this.disk.stamp(this.files.path(day)))?.size ?? 0
+    return size < offset
   }
 
   /** Reads the lines after a position upwards, or before it downwards, without deleted lines. */
