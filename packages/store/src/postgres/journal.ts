@@ -74,6 +74,8 @@ export class PostgresJournal<S extends z.ZodType, F extends TimeRangeFilter>
     const written = []
     for (let at = 0; at < lines.length; at += RECORDS_PER_INSERT)
       written.push(this.loader.load(lines.slice(at, at + RECORDS_PER_INSERT)))
+    // No record is written after a call has failed, so it waits for all batches.
+    await Promise.allSettled(written)
     await Promise.all(written)
   }
 
