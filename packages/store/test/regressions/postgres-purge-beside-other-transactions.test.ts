@@ -1,11 +1,9 @@
-import { afterAll, expect, it, onTestFinished } from 'vitest'
-import { parseAddress } from '../../src/postgres/address.js'
-import { PostgresDatabase, type PostgresTransactionOptions } from '../../src/postgres/database.js'
+import { afterAll, expect, it } from 'vitest'
+import type { PostgresDatabase, PostgresTransactionOptions } from '../../src/postgres/database.js'
 import { PostgresDeadLetters } from '../../src/postgres/dead-letters.js'
-import { migrate } from '../../src/postgres/migrations.js'
 import type { SqlTransaction } from '../../src/postgres/sql.js'
 import { at, letter } from '../contract/records.js'
-import { LONG_TIMEOUTS } from '../long-timeouts.js'
+import { openMigratedDatabase } from '../migrated-database.js'
 import { PostgresServer } from '../postgres-server.js'
 
 // A purge ended with the first batch of which another transaction had leased or deleted an entry meanwhile, and left all later entries.
@@ -18,13 +16,7 @@ type Work = (sql: SqlTransaction) => Promise<unknown>
 
 /** A queue with entries. */
 async function filled(schema: string, entries: number) {
-  const database = new PostgresDatabase(parseAddress(server.url, schema), {
-    connections: 4,
-    ...LONG_TIMEOUTS,
-  })
-  await database.open()
-  onTestFinished(() => database.close())
-  await migrate(database)
+  const database = await openMigratedDatabase(server.url, schema)
   const queue = new PostgresDeadLetters(database)
   await queue.add(
     Array.from({ length: entries }, (_, i) => letter(i + 1)),

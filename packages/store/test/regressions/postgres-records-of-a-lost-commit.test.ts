@@ -1,12 +1,11 @@
-import { afterAll, expect, it, onTestFinished } from 'vitest'
-import { parseAddress } from '../../src/postgres/address.js'
-import { PostgresDatabase, type PostgresTransactionOptions } from '../../src/postgres/database.js'
+import { afterAll, expect, it } from 'vitest'
+import type { PostgresTransactionOptions } from '../../src/postgres/database.js'
 import { PostgresJournal } from '../../src/postgres/journal.js'
 import { eventJournal } from '../../src/postgres/journal-tables.js'
-import { migrate } from '../../src/postgres/migrations.js'
 import type { SqlTransaction } from '../../src/postgres/sql.js'
 import { event } from '../contract/records.js'
-import { LONG_TIMEOUTS, PostgresServer } from '../postgres-server.js'
+import { openMigratedDatabase } from '../migrated-database.js'
+import { PostgresServer } from '../postgres-server.js'
 
 // An append failed for the process although the server had committed it. The process sent its records again, together with new ones,
 // and the connection ended before the second COMMIT. The store found the first record and acknowledged all: the new ones were lost.
@@ -15,13 +14,7 @@ const server = (await PostgresServer.start()) as PostgresServer
 afterAll(() => server?.remove())
 
 it('does not take a transaction for committed if only its first records are stored', async () => {
-  const database = new PostgresDatabase(parseAddress(server.url, 'lost_commit'), {
-    connections: 2,
-    ...LONG_TIMEOUTS,
-  })
-  await database.open()
-  onTestFinished(() => database.close())
-  await migrate(database)
+  const database = await openMigratedDatabase(server.url, 'lost_commit')
   const events = new PostgresJournal(database, eventJournal)
   await events.append([event(1)])
   let isFoundBefore: boolean | undefined

@@ -1,11 +1,10 @@
-import { afterAll, expect, it, onTestFinished } from 'vitest'
-import { parseAddress } from '../../src/postgres/address.js'
-import { PostgresDatabase, type PostgresTransactionOptions } from '../../src/postgres/database.js'
+import { afterAll, expect, it } from 'vitest'
+import type { PostgresTransactionOptions } from '../../src/postgres/database.js'
 import { PostgresDeadLetters } from '../../src/postgres/dead-letters.js'
-import { migrate } from '../../src/postgres/migrations.js'
 import type { SqlTransaction } from '../../src/postgres/sql.js'
 import { at, letter } from '../contract/records.js'
-import { LONG_TIMEOUTS, PostgresServer } from '../postgres-server.js'
+import { openMigratedDatabase } from '../migrated-database.js'
+import { PostgresServer } from '../postgres-server.js'
 
 // The result of a replay was stored, but the reply was lost. If another process had leased the first entry of the transaction since, or
 // the transaction was committed after the check, the retry took the result for that of another process, and no event reported it.
@@ -17,13 +16,7 @@ type Work = (sql: SqlTransaction) => Promise<unknown>
 
 /** A queue with two leased entries, and a database whose next write is intercepted. */
 async function leased(schema: string) {
-  const database = new PostgresDatabase(parseAddress(server.url, schema), {
-    connections: 4,
-    ...LONG_TIMEOUTS,
-  })
-  await database.open()
-  onTestFinished(() => database.close())
-  await migrate(database)
+  const database = await openMigratedDatabase(server.url, schema)
   const queue = new PostgresDeadLetters(database)
   await queue.add([letter(1), letter(2)], { maxEntries: 10 })
   await queue.leaseNext({ statuses: ['pending'], limit: 2 }, 'me', at(90), at(50))
