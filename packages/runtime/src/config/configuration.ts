@@ -7,7 +7,6 @@ import {
   type Config,
   type ConfigSource,
   callConfiguration,
-  checkText,
   type DeadLetterOptions,
   deadLetterOptions,
   decoratorOverrides,
@@ -35,6 +34,7 @@ import type { PolicyService } from '../api-types.js'
 import { parseActor } from '../call-options.js'
 import { PayloadCipher } from '../dead-letters/payload-cipher.js'
 import type { OperationName } from '../operations.js'
+import { TextValidator } from './text-validator.js'
 
 export type { Reloaded } from '@holdfast/config'
 
@@ -58,14 +58,14 @@ export class Configuration {
   private readonly fileReload: FileReload
   private readonly apiChanges: ApiChanges
   private queue: Promise<unknown> = Promise.resolve()
-  /** One text is validated at a time, because each large one needs a thread. */
-  private validations: Promise<unknown> = Promise.resolve()
+  private readonly textValidator: TextValidator
   /** The decorated methods that were called. */
   private readonly decoratedMethods = new Map<string, DecoratedMethod>()
 
   constructor(parts: ConfigurationDependencies) {
     const { runtime, source, apply } = parts
     this.deps = parts
+    this.textValidator = new TextValidator(parts.env)
     this.activeConfig = new ActiveConfig(runtime, source, apply)
     const payloadCipher = new PayloadCipher(() => this.deadLetterOptions())
     this.apiChanges = new ApiChanges(runtime, this.activeConfig, () => payloadCipher.keyRing)
@@ -134,18 +134,11 @@ export class Configuration {
     )
   }
 
-  /** Lists the problems of a config text without applying it. */
+  /** Lists the problems of a config text without applying it. @throws CANCELLED if the runtime closes before */
   async validate(
     text: string,
   ): Promise<{ valid: boolean; errors: readonly Problem[]; warnings: readonly Problem[] }> {
-    const checked = this.validations.then(() => checkText(text, { env: this.deps.env }))
-    this.validations = checked.catch(() => {})
-    const { config, problems, warnings } = await checked
-    return {
-      valid: config !== undefined,
-      errors: problems.map(describeProblem),
-      warnings: warnings.map(describeProblem),
-    }
+    return this.textValidator.validate(text)
   }
 
   /**
@@ -234,6 +227,7 @@ export class Configuration {
   /** Stops watching the file, and resolves when no change is in progress. */
   async close(): Promise<void> {
     this.fileReload.close()
+    this.textValidator.close()
     await this.queue
   }
 

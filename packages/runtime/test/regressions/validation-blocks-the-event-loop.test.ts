@@ -38,3 +38,15 @@ it('a value that is not a text is reported, and later texts are validated', asyn
   expect((await hf.config.validate(7 as never)).errors[0]?.message).toContain('expected a string')
   expect((await hf.config.validate('version: "1.2.0"')).valid).toBe(true)
 })
+
+it('texts that wait for their validation are not validated after a close', async () => {
+  const { hf } = await start({})
+  const isStarted = new Promise((resolve) => process.once('worker', resolve))
+  const large = `# ${'x'.repeat(100_000)}\nversion: "1.2.0"\n`
+  const first = hf.config.validate(large)
+  const rejected = expect(hf.config.validate(large)).rejects.toMatchObject({ code: 'CANCELLED' })
+  await isStarted
+  await hf.close()
+  expect((await first).valid).toBe(true)
+  await rejected
+})
