@@ -24,6 +24,8 @@ interface ProcessState {
 /** One machine, on which several processes use one SQLite file. */
 export class SqliteMachine {
   readonly database: SimulatedDatabase
+  /** The batches of `JournalBuffer`. */
+  readonly transactionSize = 512
   /** The fault of the current step. */
   fault: StatementFault | undefined
   private readonly scheduler: Scheduler

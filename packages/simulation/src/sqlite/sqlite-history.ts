@@ -34,17 +34,17 @@ const DURABLE_TABLES: Readonly<Record<string, string>> = {
   values: 'named_values',
 }
 
-/**
- * The faults of each part. A call either has the same result if a new thread repeats it, or fails if its thread ends. Only records can
- * be stored twice, so the threads of the other parts do not end.
- */
 const THREAD_FAULTS = STATEMENT_FAULTS.filter((kind) => kind.startsWith('thread'))
 const FAULTS_WITHOUT_THREADS = STATEMENT_FAULTS.filter((kind) => !kind.startsWith('thread'))
-const FAULTS_BY_PART: Readonly<Record<string, readonly StatementFaultKind[]>> = {
-  values: STATEMENT_FAULTS,
-  breakers: STATEMENT_FAULTS,
-  // They have the most calls that must not be repeated.
-  deadLetters: [...STATEMENT_FAULTS, ...THREAD_FAULTS, ...THREAD_FAULTS],
+
+/** The names of the journals. The store sends an append again if its thread ends, so their records can be stored twice. */
+const JOURNAL_NAMES: ReadonlySet<string> = new Set(JOURNAL_KINDS.map(({ name }) => name))
+
+/** The faults of a part. The thread of a store ends only in the parts without journals. */
+function faultsOf(part: string): readonly StatementFaultKind[] {
+  if (JOURNAL_NAMES.has(part)) return FAULTS_WITHOUT_THREADS
+  // Dead letters have the most calls that must not be sent again.
+  return part === 'deadLetters' ? [...STATEMENT_FAULTS, ...THREAD_FAULTS, ...THREAD_FAULTS] : STATEMENT_FAULTS
 }
 
 /**
@@ -78,8 +78,7 @@ export async function runSqliteHistory(
       clock.advance()
       const process = await openProcess(machine, choices)
       const part = choices.chance(QUEUE_SHARE) ? queue : choices.pick(parts)
-      const kinds = FAULTS_BY_PART[part.name] ?? FAULTS_WITHOUT_THREADS
-      if (choices.chance(FAULT_SHARE)) beginFault(process, new StatementFault(choices, kinds))
+      if (choices.chance(FAULT_SHARE)) beginFault(process, new StatementFault(choices, faultsOf(part.name)))
       current = `step ${step} of ${part.name} in ${process.name}, ${machine.fault?.kind ?? 'no fault'}`
       addTrace(current)
       await part.step(process)

@@ -11,6 +11,8 @@ type HistoryMachine = Pick<StoreMachine, 'run'> &
     readonly hasFault?: boolean
     /** Whether a call can be carried out twice now, because the thread of a store has ended. */
     readonly canRepeatCalls?: boolean
+    /** How many records a journal writes in one transaction; undefined for a store that appends lines to files. */
+    readonly transactionSize?: number
   }
 
 /** What the parts of a history share. */

@@ -23,13 +23,15 @@ const LARGE_COUNTS = [512, 513, 600] as const
  * - `stored`: it is, also after a power failure;
  * - `unflushed`: it is, and a power failure can lose it;
  * - `undone`: it is not, and a power failure can bring it back, because its removal was not flushed;
- * - `cut`: it is not, and the next append can bring it back, because only the end of its line can be missing;
+ * - `cut`: it is not, and an append can bring it back, because only the end of its line can be missing;
  * - `unknown`: the journal must be read.
  */
 type Presence = 'stored' | 'unflushed' | 'undone' | 'cut' | 'unknown'
 
 interface KnownRecord extends ModelRecord {
   presence: Presence
+  /** Whether it was `cut`, and is again if it is not found: an append can fail, or be to another file. */
+  wasCut?: boolean
 }
 
 /** Records of an append that was not acknowledged, in the order in which they are written. */
@@ -74,10 +76,10 @@ export class JournalHistory implements HistoryPart {
 
   async step(process: StoreProcess): Promise<void> {
     const { choices } = this.context
-    if (this.records.length > 2 * MAX_RECORDS) return this.expire(process)
+    if (this.present.length > 2 * MAX_RECORDS) return this.expire(process)
     const chance = choices.random()
     if (chance < 0.5) return this.append(process)
-    if (chance < (this.records.length > MAX_RECORDS ? 0.75 : 0.6)) return this.expire(process)
+    if (chance < (this.present.length > MAX_RECORDS ? 0.75 : 0.6)) return this.expire(process)
     return this.read(process)
   }
 
@@ -115,21 +117,19 @@ export class JournalHistory implements HistoryPart {
     this.context.trace(
       `${process.name} append of ${records.map(({ number }) => number).join(', ')}: ${outcomes.map(({ kind }) => kind).join(', ')}`,
     )
-    for (const record of this.records) if (record.presence === 'cut') record.presence = 'unknown'
+    for (const record of this.records)
+      if (record.presence === 'cut') {
+        record.presence = 'unknown'
+        record.wasCut = true
+      }
     this.records.push(...records)
     for (const [at, { kind }] of outcomes.entries())
       if (kind === 'ok') for (const record of calls[at] ?? []) record.presence = 'stored'
     if (outcomes.every(({ kind }) => kind === 'ok')) return this.checkStored(process)
     this.hasFailed = true
-    // Any of the parts of a large append can be stored.
-    if (isLarge) return
     const hasFailed = outcomes.some(({ kind }) => kind === 'failed')
     const unknown = records.filter(({ presence }) => presence === 'unknown')
-    const files = [...new Set(unknown.map((record) => this.fileOf(record)))]
-    this.failedAppend = {
-      records: files.flatMap((file) => unknown.filter((record) => this.fileOf(record) === file)),
-      end: hasFailed ? 'failed' : 'died',
-    }
+    this.failedAppend = { records: this.inWriteOrder(unknown), end: hasFailed ? 'failed' : 'died' }
   }
 
   /** An acknowledged append is stored as a whole, and not kept in the memory of its process: another process sees it at once. */
@@ -142,6 +142,13 @@ export class JournalHistory implements HistoryPart {
       this.expectEqual('count in another process', outcome.value, this.present.length)
   }
 
+  /** Transactions have the records in the order of the append. Files are written one after the other. */
+  private inWriteOrder(records: readonly KnownRecord[]): readonly KnownRecord[] {
+    if (this.context.machine.transactionSize !== undefined) return records
+    const files = [...new Set(records.map((record) => this.fileOf(record)))]
+    return files.flatMap((file) => records.filter((record) => this.fileOf(record) === file))
+  }
+
   private fileOf({ severity, time }: ModelRecord): string {
     return `${this.kind.hasFolders ? severity : ''} ${Math.floor(time / DAY_MS)}`
   }
@@ -149,7 +156,7 @@ export class JournalHistory implements HistoryPart {
   /** Deletes records by their age, by their number, or both. */
   private async expire(process: StoreProcess): Promise<void> {
     const { choices, clock, machine } = this.context
-    const isCrowded = this.records.length > MAX_RECORDS
+    const isCrowded = this.present.length > MAX_RECORDS
     const before = choices.chance(0.25)
       ? clock.now + DAY_MS
       : choices.chance(0.6)
@@ -244,7 +251,7 @@ export class JournalHistory implements HistoryPart {
 
   /** Lists all pages; undefined if that failed. */
   private async list(process: StoreProcess, filter: object): Promise<number[] | undefined> {
-    const limit = this.records.length > 2 * MAX_RECORDS ? 500 : this.context.choices.pick([1, 2, 5, 100])
+    const limit = this.present.length > 2 * MAX_RECORDS ? 500 : this.context.choices.pick([1, 2, 5, 100])
     const outcome = await this.context.machine.run(process, async (store) => {
       const journal = journalOf(store, this.kind)
       const numbers: number[] = []
@@ -310,23 +317,22 @@ export class JournalHistory implements HistoryPart {
     for (const record of this.records) {
       if (record.presence !== 'unknown') continue
       const isFound = found.has(record.number)
-      if (this.hasLostPower) record.presence = isFound ? 'stored' : 'undone'
-      else record.presence = isFound ? 'unflushed' : record === cut ? 'cut' : 'undone'
+      if (this.hasLostPower) record.presence = isFound ? 'stored' : 'cut'
+      else record.presence = isFound ? 'unflushed' : record === cut || record.wasCut ? 'cut' : 'undone'
     }
-    // After a power failure the device has what was read.
-    if (this.hasLostPower) this.records = this.records.filter(({ presence }) => presence !== 'undone')
     this.failedAppend = undefined
     this.hasLostPower = false
   }
 
   /**
-   * The files are written one after the other. An error undoes everything in its file, and the end of a process leaves the first lines.
-   * Returns the record whose line can have been cut.
+   * Checks which records of an append have remained. An error undoes everything in its file, and the end of a process leaves the first
+   * lines. Returns the record whose line can have been cut.
    */
   private checkFailedAppend(found: ReadonlySet<number>): KnownRecord | undefined {
     if (this.failedAppend === undefined) return undefined
     const { records, end } = this.failedAppend
     const isFound = records.map(({ number }) => found.has(number))
+    if (this.context.machine.transactionSize !== undefined) return this.checkTransactions(isFound, end)
     const count = isFound.lastIndexOf(true) + 1
     const next = records[count]
     const last = records[count - 1]
@@ -341,6 +347,16 @@ export class JournalHistory implements HistoryPart {
           .join(', ')} of them`,
       )
     return end === 'died' ? next : undefined
+  }
+
+  /** Each transaction of an append is stored completely or not at all. After an error one of them is missing. */
+  private checkTransactions(isFound: readonly boolean[], end: FailedAppend['end']): undefined {
+    const { transactionSize = isFound.length } = this.context.machine
+    const isSplit = isFound.some((stored, at) => at % transactionSize > 0 && stored !== isFound[at - 1])
+    if (isSplit || (end === 'failed' && !isFound.includes(false)))
+      this.report(
+        `an append of ${isFound.length} records ${end}, and the journal has ${isFound.filter(Boolean).length} of them`,
+      )
   }
 
   private expectEqual(what: string, got: unknown, wanted: unknown): void {

@@ -92,7 +92,8 @@ export class StoreMachine {
   stopped: StoreProcess | undefined
   private stoppedUntil: Promise<void> | undefined
   private endStop: (() => void) | undefined
-  private readonly onStopped = new Set<() => void>()
+  /** Ends the calls of a process that does not respond. */
+  private readonly onStopped = new Map<() => void, StoreProcess>()
   private readonly lateCalls: Promise<unknown>[] = []
 
   constructor(
@@ -164,10 +165,9 @@ export class StoreMachine {
   }
 
   /** Other processes take over the locks of the process that does not respond. The disk has finished its operations by then. */
-  private takeOver({ name }: StoreProcess): void {
-    this.locks.takeOver(name)
-    for (const onStopped of this.onStopped) onStopped()
-    this.onStopped.clear()
+  private takeOver(process: StoreProcess): void {
+    this.locks.takeOver(process.name)
+    for (const [onStopped, { name }] of this.onStopped) if (name === process.name) onStopped()
   }
 
   /** The process that does not respond continues. Resolves when its calls have ended. */
@@ -196,11 +196,12 @@ export class StoreMachine {
         resolve({ kind: 'died' })
       }
       const onStopped = () => {
+        this.onStopped.delete(onStopped)
         this.lateCalls.push(call.then((outcome) => outcome.kind === 'ok' && onLateSuccess?.(outcome.value)))
         resolve({ kind: 'stopped' })
       }
       callbacks.add(onDied)
-      this.onStopped.add(onStopped)
+      this.onStopped.set(onStopped, process)
       const onEnded = (outcome: Outcome<T>) => {
         callbacks.delete(onDied)
         this.onStopped.delete(onStopped)

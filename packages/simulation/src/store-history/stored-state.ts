@@ -28,10 +28,10 @@ export class StoredState<T> {
     return this.possible
   }
 
-  /** The store has acknowledged a change. Of changes at the same time, each value can be the last one. */
-  acknowledge(...next: readonly T[]): void {
-    this.possible = union([], next)
-    this.afterPowerFailure = this.possible
+  /** The store has acknowledged a change. */
+  acknowledge(next: T): void {
+    this.possible = [next]
+    this.afterPowerFailure = [next]
     this.isOnDevice = false
   }
 

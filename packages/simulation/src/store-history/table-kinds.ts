@@ -83,6 +83,7 @@ const keyOf = ({ series, start, node }: MetricsRow): string => `${series} ${star
 
 const METRICS: TableKind = {
   name: 'metrics',
+  hasLines: true,
   planChange({ choices, clock }, rows) {
     const stored = [...rows.values()] as MetricsRow[]
     if (stored.length > 0 && choices.chance(stored.length > 15 ? 0.4 : 0.1)) {
