@@ -86,6 +86,7 @@ describe('the model of the queue of one node', () => {
     model = new TestQueueModel()
     complete(undefined)
     model.checkReported()
+    expect(() => model.checkAllReported()).toThrow('completed: a replay has completed a')
     expect(() => model.checkReported()).toThrow(
       'completed: a replay has completed a, and its process has not reported it',
     )

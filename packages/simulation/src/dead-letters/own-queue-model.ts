@@ -44,7 +44,7 @@ function requestedLease(method: string, args: readonly unknown[]): OpenLease | u
  */
 export abstract class OwnQueueModel {
   readonly entries = new Map<string, PromisedEntry>()
-  /** By the arguments of the calls. A call that has failed can have been carried out. */
+  /** The leases of calls without a result, by the arguments of the calls: one that has failed can have been carried out. */
   private readonly openLeases = new Map<readonly unknown[], OpenLease>()
   /** The entries that a process has completed by a replay and not reported, and those of them that the last check has found. */
   private readonly unreportedIds = new Set<string>()
@@ -160,10 +160,19 @@ export abstract class OwnQueueModel {
 
   /** Checks that each replay that has completed an entry was reported. Called periodically: a report follows before the next check. */
   checkReported(): void {
-    for (const id of this.unreportedIds)
-      if (this.overdueIds.has(id))
-        throw new Violation('completed', `a replay has completed ${id}, and its process has not reported it`)
+    this.requireReports((id) => this.overdueIds.has(id))
     this.overdueIds = new Set(this.unreportedIds)
+  }
+
+  /** Checks at rest that all replays were reported. */
+  checkAllReported(): void {
+    this.requireReports(() => true)
+  }
+
+  private requireReports(isOverdue: (id: string) => boolean): void {
+    for (const id of this.unreportedIds)
+      if (isOverdue(id))
+        throw new Violation('completed', `a replay has completed ${id}, and its process has not reported it`)
   }
 
   /** Checks that every replay that was requested before a time has been made. */
@@ -235,6 +244,7 @@ export abstract class OwnQueueModel {
     const entry = this.use(id)
     if (entry.isCompleted)
       throw new Violation('completed', `${owner} settled ${id} as ${status} after it was completed`)
+    // A replay that succeeded completes its entry also after the end of its lease (`DeadLetterStore.settle`).
     if (status !== 'completed' && !this.canHold(id, owner, at))
       throw new Violation('lease', `${owner} settled ${id} as ${status} without holding the lease`)
     this.releaseLease(id)

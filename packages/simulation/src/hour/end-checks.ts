@@ -29,7 +29,7 @@ export function checkAtEnd(models: Models): void {
   memory.checkState(cluster.nodes, true)
 }
 
-/** Checks the processes that have closed: also the events and the changes of breakers of their last calls. @throws Violation */
+/** Checks that the processes, which have closed, have sent the events of their last calls to the fleet. @throws Violation */
 export function checkClosed({ cluster, fleetEvents }: Models): void {
   fleetEvents.checkSent(cluster.nodes)
   fleetEvents.checkNoneLeft(cluster.nodes)
@@ -48,11 +48,14 @@ function checkDeadLetters({ cluster, deadLetters }: Models): void {
     queue.checkAll()
     queue.checkServed(START_WALL_MS + servedUntil)
     queue.checkAllCompleted(START_WALL_MS + drainAt)
+    queue.checkAllReported()
+    records.checkEnded()
     records.checkAll()
   }
   for (const { model } of cluster.disks.values()) {
     model.checkAll()
     model.checkServed(START_WALL_MS + servedUntil)
     model.checkAllCompleted(START_WALL_MS + drainAt)
+    model.checkAllReported()
   }
 }
