@@ -1,3 +1,4 @@
+import { isHoldfastError } from 'holdfast'
 import { Violation } from '../engine/violation.js'
 
 /** The limits of a call, from its policy; undefined without a timeout. */
@@ -17,9 +18,15 @@ interface Attempt {
   end: 'succeeded' | 'failed' | undefined
 }
 
+/** What a fallback has returned or thrown. */
+interface FallbackEnd {
+  readonly value?: string
+  readonly error?: Error
+}
+
 /**
  * The promises about the attempts of one call: at most `maxAttempts`, one after the other, none after the call has settled or was
- * aborted, each within its timeout; and the result of the call is that of its last attempt.
+ * aborted, each within its timeout; and the result of the call is that of its last attempt, or of its fallback.
  */
 export class CallModel {
   private readonly name: string
@@ -29,6 +36,8 @@ export class CallModel {
   private readonly attempts: Attempt[] = []
   private isSettled = false
   private hasFallback = false
+  /** How the fallback ended; undefined until then. */
+  private fallbackEnd: FallbackEnd | undefined
 
   constructor(name: string, limits: CallLimits, startedAt: number, callerSignal: AbortSignal | undefined) {
     this.name = name
@@ -86,8 +95,18 @@ export class CallModel {
     this.hasFallback = true
   }
 
+  onFallbackEnded(end: FallbackEnd): void {
+    this.fallbackEnd = end
+  }
+
   onSucceeded(value: unknown): void {
     this.isSettled = true
+    if (this.hasFallback) {
+      const expected = this.fallbackEnd?.value
+      if (expected === undefined || value !== expected)
+        this.fail(`returned ${String(value)}, and its fallback returned ${expected ?? 'no value'}`)
+      return
+    }
     const last = this.attempts.at(-1)
     if (last === undefined) this.fail('succeeded without an attempt')
     if (value !== this.valueOf(last.number))
@@ -95,10 +114,19 @@ export class CallModel {
     if (last.end !== 'succeeded') this.fail(`succeeded, and its last attempt has ${last.end ?? 'not ended'}`)
   }
 
-  onFailed(): void {
+  onFailed(error: unknown): void {
     this.isSettled = true
+    const { callerSignal, fallbackEnd } = this
+    const isStopped = callerSignal?.aborted === true || isHoldfastError(error, 'CANCELLED')
+    if (this.hasFallback && !isStopped) {
+      if (fallbackEnd === undefined) this.fail('failed before the end of its fallback')
+      if (error !== fallbackEnd.error)
+        this.fail(
+          `failed with ${String(error)}, and its fallback ended with ${String(fallbackEnd.error ?? fallbackEnd.value)}`,
+        )
+    }
     const last = this.attempts.at(-1)
-    if (last?.end === 'succeeded' && !last.signal.aborted && this.callerSignal?.aborted !== true)
+    if (last?.end === 'succeeded' && !last.signal.aborted && callerSignal?.aborted !== true)
       this.fail(`failed, and attempt ${last.number} had succeeded`)
   }
 

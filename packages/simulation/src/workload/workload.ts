@@ -276,7 +276,6 @@ export class Workload {
     const name = `run ${number} of ${process.name}`
     const model = new CallModel(name, limitsOf(operation), clock.now(), controller?.signal)
     const fallback = planFallback(call.target)
-    const fallbackValue = `the fallback of ${name}`
     let wasServed = false
     try {
       const value = await runtime.run(
@@ -310,23 +309,31 @@ export class Workload {
             fallback: async () => {
               this.checkAlive(process, () => model.onFallback())
               await new Promise<void>((resolve) => clock.setTimer(() => resolve(), fallback.ms))
-              if (fallback.fails) throw new Error(fallbackValue)
-              wasServed = true
-              return fallbackValue
+              const value = `the fallback of ${name}`
+              wasServed = !fallback.fails
+              const end = wasServed ? { value } : { error: new Error(value) }
+              model.onFallbackEnded(end)
+              if (end.error !== undefined) throw end.error
+              return value
             },
           }),
         },
       )
-      if (wasServed) {
-        this.counts.failed++
-        return this.checkAlive(process, () => this.checkServed(runtime, name, payload, value, fallbackValue))
-      }
       this.checkAlive(process, () => model.onSucceeded(value))
+      if (wasServed) {
+        // The runtime counts it as a failure, too.
+        this.counts.failed++
+        return this.checkAlive(process, () => {
+          const id = runtime.deadLetters.capturedIdOf(payload)
+          if (id !== undefined)
+            throw new Violation('calls', `${name} was served by its fallback, and stored as ${id}`)
+        })
+      }
       this.counts.succeeded++
       this.records.countSuccess(process)
     } catch (error) {
       this.counts.failed++
-      this.checkAlive(process, () => model.onFailed())
+      this.checkAlive(process, () => model.onFailed(error))
       const id = runtime.deadLetters.capturedIdOf(payload)
       this.checkAlive(process, () => {
         if (controller?.signal.aborted) return
@@ -342,21 +349,6 @@ export class Workload {
       })
       throw error
     }
-  }
-
-  /** A call whose fallback has returned a value has this value, and no dead letter. */
-  private checkServed(
-    runtime: Holdfast,
-    name: string,
-    payload: object,
-    value: string,
-    expected: string,
-  ): void {
-    if (value !== expected)
-      throw new Violation('calls', `${name} returned ${value}, and its fallback returned ${expected}`)
-    const id = runtime.deadLetters.capturedIdOf(payload)
-    if (id !== undefined)
-      throw new Violation('calls', `${name} was served by its fallback, and stored as ${id}`)
   }
 
   /** Replays an entry in a process. */
