@@ -205,7 +205,8 @@ export class BudgetModel {
     // A guard creates the budget of its policy when its parts are first read. It requests the first slice at once.
     void runtime.guard(BUDGET_OPERATION).breaker
     const budget = budgets.get(BUDGET_OPERATION)?.budget
-    if (budget !== undefined) this.watchUse(process, use, budget)
+    if (budget === undefined) throw new Error(`${BUDGET_OPERATION} has no budget`)
+    this.watchUse(process, use, budget)
   }
 
   /** Follows a new budget with the settings of {@link SHARED_BUDGET}, which has made no request. */

@@ -70,7 +70,7 @@ class ProcessCalls {
   /** Calls that have ended and whose sessions are not stored, by correlation id. */
   readonly waitingRecords = new Map<string, CallReference>()
   readonly limits = new Map<ContractOperation, ReferenceLimits>()
-  readonly sheds: ShedContract
+  readonly rejectedCalls: ShedContract
   /** The signals of the callers since the last time without calls. */
   signals: AbortSignal[] = []
   readonly counters: ExpectedCounters
@@ -78,10 +78,10 @@ class ProcessCalls {
   /** When the process began to close while nothing ran that delays it. */
   idleCloseAt: number | undefined = undefined
 
-  constructor(process: Process, runtime: Holdfast, sheds: ShedContract) {
+  constructor(process: Process, runtime: Holdfast, rejectedCalls: ShedContract) {
     this.process = process
     this.runtime = runtime
-    this.sheds = sheds
+    this.rejectedCalls = rejectedCalls
     this.counters = new ExpectedCounters(runtime)
     for (const operation of CONTRACT_OPERATIONS) {
       const { bulkhead, budget }: ContractPolicy = CONTRACT_POLICIES[operation]
@@ -113,12 +113,12 @@ export class PolicyContract {
   }
 
   onStarted(process: Process, runtime: Holdfast): void {
-    const sheds = new ShedContract(process, runtime, {
+    const rejectedCalls = new ShedContract(process, runtime, {
       scheduler: this.parts.scheduler,
       check: (fn) => this.check(own, fn),
       onActive: (change) => this.parts.onActive(process, change),
     })
-    const own: ProcessCalls = new ProcessCalls(process, runtime, sheds)
+    const own: ProcessCalls = new ProcessCalls(process, runtime, rejectedCalls)
     this.processes.set(process, own)
     const find = (correlationId: unknown) => own.calls.get(String(correlationId))
     runtime.events.on('retry_attempt', ({ correlationId, attempt, delay }) =>
@@ -145,7 +145,7 @@ export class PolicyContract {
     const group = planContractGroup(choices)
     for (const planned of group) this.schedule(own, planned)
     if (group.some(({ operation }) => operation === GUARDED_OPERATION)) this.scheduleOutage(own, choices)
-    if (choices.chance(SHED_SHARE)) own.sheds.startBurst(choices)
+    if (choices.chance(SHED_SHARE)) own.rejectedCalls.startBurst(choices)
     this.parts.scheduler.schedule(CALM_AFTER_MS, () => {
       if (!own.isClosing) this.check(own, () => this.checkCalm(own))
     })
@@ -160,7 +160,7 @@ export class PolicyContract {
       own.idleCloseAt = this.parts.scheduler.now
     for (const planned of planClosingGroup(choices, kind)) this.start(own, planned)
     own.isClosing = true
-    own.sheds.onClosing()
+    own.rejectedCalls.onClosing()
     for (const call of own.calls.values()) call.onClosing()
     this.parts.scheduler.schedule(choices.between(0, 50), () => {
       if (process.isAlive) this.checkRejected(own)
@@ -178,7 +178,7 @@ export class PolicyContract {
       for (const call of own.calls.values())
         if (!call.isEnded)
           throw new Violation('policies', `${call.name} has not ended, and its runtime is closed`)
-      own.sheds.checkReported(Number.POSITIVE_INFINITY)
+      own.rejectedCalls.checkReported(Number.POSITIVE_INFINITY)
       own.counters.check(process.name, own.runtime)
     })
   }
@@ -395,14 +395,14 @@ export class PolicyContract {
     own.counters.onEnded(call)
     if (call.endEvents > 0) own.waitingRecords.set(id, call)
     if (call.stopped === 'bulkhead_full')
-      own.sheds.onRejected(call.planned.operation, 'bulkhead_full', !call.isShed)
+      own.rejectedCalls.onRejected(call.planned.operation, 'bulkhead_full', !call.isShed)
     this.changed.add(own)
     this.parts.trace(process.name, `${call.name} ended: ${call.stopped ?? 'succeeded'}`)
   }
 
   private checkCalm(own: ProcessCalls): void {
-    const { calls, process, runtime, counters, limits, sheds, signals } = own
-    sheds.checkCalm()
+    const { calls, process, runtime, counters, limits, rejectedCalls, signals } = own
+    rejectedCalls.checkCalm()
     for (const { name, state } of calls.values())
       throw new Violation('hangs', `${name} has not ended in ${CALM_AFTER_MS} ms: it is ${state}`)
     counters.check(process.name, runtime)

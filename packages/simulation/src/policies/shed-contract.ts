@@ -80,13 +80,14 @@ export class ShedContract {
   /** Makes calls of which some are rejected by the bulkhead, and some by the breaker, which an operator opens and closes. */
   startBurst(choices: Choices): void {
     const { breaker } = this.runtime.guard(SHED_OPERATION)
+    if (breaker === undefined) throw new Error(`${SHED_OPERATION} has no breaker`)
     for (let count = 0; count < BURST_CALLS; count++) {
       const ms = choices.between(1, MAX_RUN_MS)
       this.schedule(choices.between(0, BURST_MS), () => this.call(ms))
     }
     const openAt = choices.between(0, BURST_MS)
-    this.schedule(openAt, () => breaker?.trip())
-    this.schedule(openAt + choices.between(50, BURST_MS), () => breaker?.reset())
+    this.schedule(openAt, () => breaker.trip())
+    this.schedule(openAt + choices.between(50, BURST_MS), () => breaker.reset())
   }
 
   private schedule(ms: number, act: () => void): void {
@@ -145,7 +146,7 @@ export class ShedContract {
     this.recordedReasons.delete(id)
     const code = CODES.find((each) => isHoldfastError(error, each))
     if (code === undefined) {
-      if (this.isClosing) return
+      if (this.isClosing && isHoldfastError(error, 'CANCELLED')) return
       throw new Violation('policies', `${id} failed with ${String(error)}, expected a rejection`)
     }
     const reason = REASONS[code]
