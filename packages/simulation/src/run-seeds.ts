@@ -71,14 +71,27 @@ export async function runSeeds(): Promise<void> {
     ;(numbers[PROGRESS.events] as number)++
     numbers[PROGRESS.virtualMs] = now
   }
+  /** The CPU time of the simulations that repeat a seed, which is not a part of the time per seed. */
+  let repeatSeconds = 0
   const totals = { events: 0, calls: 0, faults: 0 }
   const faultsByKind = new Map<string, number>()
 
   /** What was simulated so far, and how fast. */
   function progress(done: number): string {
-    const used = cpuSeconds() - startedAt
+    const used = cpuSeconds() - startedAt - repeatSeconds
     const rate = Math.round((done * 3600) / used)
     return `${done} of ${count} seeds, ${(used / done).toFixed(2)} s of CPU per seed, ${rate} seeds per core-hour`
+  }
+
+  /** Simulates a scenario a second time, and describes how its history differs; undefined if it does not. */
+  async function repeat(
+    { scenario, result }: FailingScenario,
+    parts: readonly Part[] | undefined,
+  ): Promise<string | undefined> {
+    const repeatStartedAt = cpuSeconds()
+    const difference = await describeDifference(result, scenario, { onEvent, parts })
+    repeatSeconds += cpuSeconds() - repeatStartedAt
+    return difference
   }
 
   function addTotals({ events, load, faultsByKind: kinds }: SimulationResult): void {
@@ -120,7 +133,7 @@ export async function runSeeds(): Promise<void> {
     // With `--json` only violations count: a seed of a planted bug can have too few calls without one.
     const problem = stored !== undefined || values.json ? undefined : loadProblem(result.load)
     const isRepeated = result.violation === undefined && repeatEvery > 0 && (done + 1) % repeatEvery === 0
-    const difference = isRepeated ? await describeDifference(result, scenario, { onEvent, parts }) : undefined
+    const difference = isRepeated ? await repeat({ scenario, result }, parts) : undefined
     if (result.violation !== undefined) {
       hasFailed = true
       await reportFailure({ scenario, result }, parts)
