@@ -203,6 +203,9 @@ const toJson = (reply: unknown): unknown =>
         JSON.stringify(reply, (key, value: unknown) => (key === 'cursor' ? 'cursor' : (value ?? undefined))),
       )
 
+/** The connections that wait for a lock of this one. */
+const SELECT_BLOCKED = 'SELECT 1 FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))'
+
 describe('the simulated PostgreSQL, compared with a real one', () => {
   let server: PostgresServer
   beforeAll(async () => {
@@ -322,10 +325,9 @@ describe('the simulated PostgreSQL, compared with a real one', () => {
         .finally(() => {
           hasEnded = true
         })
-      // A statement that waits for the lock would take the entry after the end of the transaction.
-      let isWaiting = false
-      while (!hasEnded && !isWaiting)
-        isWaiting = (await other.query('SELECT 1 FROM pg_locks WHERE NOT granted')).rows.length > 0
+      // A statement that waits for the lock would lease the entry after the end of the transaction.
+      let isBlocked = false
+      while (!hasEnded && !isBlocked) isBlocked = (await other.query(SELECT_BLOCKED)).rows.length > 0
       await other.query('COMMIT')
       expect((await leased).map(({ dlqId }) => dlqId)).toEqual(['dlq_2', 'dlq_3'])
     } finally {
