@@ -19,6 +19,9 @@ const STABLE_AFTER_MS = 10_000
 /** After this many attempts without a reply, both connections are opened again. */
 const RECONNECT_AFTER_ATTEMPTS = 3
 
+/** The code at the beginning of an error of Redis. */
+const ERROR_CODE_PATTERN = /^[A-Z]+(?= )/
+
 export interface RedisConnectionOptions {
   /** @defaultValue ioredis */
   driver?: RedisDriver | undefined
@@ -200,13 +203,15 @@ export class RedisConnection {
     this.scheduleReconnect()
   }
 
-  /** Removes the password from an error. */
+  /** Removes the password from an error, but not from its code, which decides how the error is handled. */
   private redactError(error: Error): Error {
     const { password } = this
     if (password === '' || !error.message.includes(password)) return error
     const { message, stack = '' } = error
+    const code = ERROR_CODE_PATTERN.exec(message)?.[0] ?? ''
+    const keptLength = code === password ? 0 : code.length
     return Object.assign(error, {
-      message: message.replaceAll(password, REDACTED),
+      message: message.slice(0, keptLength) + message.slice(keptLength).replaceAll(password, REDACTED),
       stack: stack.replaceAll(password, REDACTED),
     })
   }

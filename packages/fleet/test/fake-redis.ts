@@ -64,7 +64,12 @@ export class FakeRedis {
   }
 
   get url(): string {
-    return `redis://ann:${PASSWORD}@127.0.0.1:${(this.server.address() as AddressInfo).port}`
+    return this.urlWith(PASSWORD)
+  }
+
+  /** The url with another password; the server accepts every one. */
+  urlWith(password: string): string {
+    return `redis://ann:${password}@127.0.0.1:${(this.server.address() as AddressInfo).port}`
   }
 
   /** Resolves when a client ends a connection, or it breaks. */

@@ -1,5 +1,6 @@
 import { systemClock, systemRandom } from 'holdfast/internal'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { READ } from '../../src/lua/scripts.js'
 import { ioredisDriver } from '../../src/redis-client.js'
 import { RedisConnection } from '../../src/redis-connection.js'
 import { bulk, FakeRedis, PASSWORD, VALUE } from '../fake-redis.js'
@@ -17,10 +18,10 @@ interface Opened {
 }
 
 /** Opens a connection. */
-async function open(): Promise<Opened> {
+async function open(url = server.url): Promise<Opened> {
   const reasons: (string | undefined)[] = []
   let onUp = () => {}
-  const connection = await RedisConnection.open(server.url, {
+  const connection = await RedisConnection.open(url, {
     clock: systemClock,
     random: systemRandom,
     driver: ioredisDriver,
@@ -73,6 +74,16 @@ describe('a Redis server that sends an invalid reply', () => {
     onTestFinished(() => server.replies.clear())
     await expect(connection.send('GET', 'x')).rejects.toThrow('NOAUTH wrong [redacted]')
     expect(reasons).toEqual([undefined, 'NOAUTH wrong [redacted]'])
+  })
+
+  // The redacted code was unknown, so that a script was not sent.
+  it('recognizes the code of an error of which the password is a part', async () => {
+    const { connection, up } = await open(server.urlWith('SCRIPT'))
+    await up()
+    server.replies.set('EVALSHA', '-NOSCRIPT No matching SCRIPT\r\n')
+    onTestFinished(() => server.replies.clear())
+    expect(await connection.run(READ, ['holdfast:{x}'], [])).toBe(1)
+    await expect(connection.send('EVALSHA', 'x')).rejects.toThrow('NOSCRIPT No matching [redacted]')
   })
 
   // The error of the stream was lost, so that the reason was only that the connection ended.
