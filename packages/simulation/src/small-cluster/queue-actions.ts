@@ -191,16 +191,14 @@ export class QueueActions {
   edit(process: Process, runtime: Holdfast): void {
     const id = this.pickId()
     if (id === undefined) return
-    this.expectEnd(
-      process,
-      `the edit of ${id}`,
-    )(() => runtime.deadLetters.edit(id, { edited: true, text: `secret of ${id}` }))
+    const payload = { edited: true, text: `secret of ${id}` }
+    this.expectEnd(process, `the edit of ${id}`, () => runtime.deadLetters.edit(id, payload))
   }
 
   complete(process: Process, runtime: Holdfast): void {
     const id = this.pickId()
     if (id !== undefined)
-      this.expectEnd(process, `the completion of ${id}`)(() => runtime.deadLetters.complete(id))
+      this.expectEnd(process, `the completion of ${id}`, () => runtime.deadLetters.complete(id))
   }
 
   /** Encrypts all payloads with the newest key of a process. */
@@ -258,10 +256,7 @@ export class QueueActions {
     const { payload, idempotencyKey: key } = item
     const startedAt = scheduler.now
     const wasNearlyFull = isNew && startedAt - this.nearlyFullSince > COUNT_MS
-    this.expectEnd(
-      process,
-      `the request to store ${key}`,
-    )(async () => {
+    this.expectEnd(process, `the request to store ${key}`, async () => {
       try {
         const { dlqId } = await runtime.deadLetters.enqueue({ ...item, error: errorOf('ECONNRESET') })
         this.cluster.checkAlive(process, () => {
@@ -288,10 +283,7 @@ export class QueueActions {
     const mustReject =
       settings.refuses && isKnown && startedAt - (this.fullSince ?? Number.POSITIVE_INFINITY) > FULL_KNOWN_MS
     let attempts = 0
-    this.expectEnd(
-      process,
-      `the call with ${idempotencyKey}`,
-    )(async () => {
+    this.expectEnd(process, `the call with ${idempotencyKey}`, async () => {
       try {
         await runtime.run(
           operation,
@@ -325,11 +317,9 @@ export class QueueActions {
   }
 
   /** Runs work that must end in time, also with an error. */
-  private expectEnd(process: Process, what: string): (work: () => Promise<unknown>) => void {
-    return (work) => {
-      const end = this.beginWork(process, what, STORE_LIMIT_MS)
-      work().then(end, end)
-    }
+  private expectEnd(process: Process, what: string, work: () => Promise<unknown>): void {
+    const end = this.beginWork(process, what, STORE_LIMIT_MS)
+    work().then(end, end)
   }
 
   /** Work begins that must end in time. Returns a function that reports its end. */
