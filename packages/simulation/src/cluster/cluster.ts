@@ -1,6 +1,5 @@
-import type { DeadLetter, RetrySession } from '@holdfast/records'
-import type { Holdfast } from '@holdfast/runtime'
-import type { Store, StoredBreaker } from '@holdfast/store'
+import type { DeadLetter } from '@holdfast/records'
+import type { Store } from '@holdfast/store'
 import { hashName } from '../../../store/src/text.js'
 import { DiskQueueModel } from '../dead-letters/disk-queue-model.js'
 import type { OwnQueueModel } from '../dead-letters/own-queue-model.js'
@@ -11,7 +10,6 @@ import { MicrotaskCrashes } from '../engine/microtask-crashes.js'
 import type { Scheduler } from '../engine/scheduler.js'
 import type { Choices } from '../engine/seeded-random.js'
 import { START_WALL_MS } from '../engine/virtual-clock.js'
-import type { AppendObserver } from '../invariants/record-model.js'
 import { Network, type SimulatedLink } from '../network/network.js'
 import { type Process, type ProcessPorts, SimulatedNode } from '../process/simulated-node.js'
 import type { Server } from '../scenario/scenario.js'
@@ -26,9 +24,11 @@ import {
   type SimulatedPostgres,
   type SimulatedRedis,
 } from '../substitutes/index.js'
+import type { ClusterObserver } from './cluster-observer.js'
 import { type ConfigChoices, createNodeConfig } from './config.js'
 import { NodeDatabase } from './node-database.js'
 import { NodeFallback } from './node-fallback.js'
+import { observeAppends, observeBreakers, observeSessions } from './observed-store.js'
 
 /** The lease of a dead letter, with a margin for delays. */
 const LEASE_MS = 300_000 + 20_000
@@ -60,48 +60,6 @@ export interface ClusterLayout extends ConfigChoices {
   readonly sqliteNodes: readonly number[]
   /** Whether the nodes with PostgreSQL have a disk fallback. */
   readonly hasDiskFallback: boolean
-}
-
-/** What happens in a cluster. */
-export interface ClusterObserver {
-  onStarted(process: Process, runtime: Holdfast): void
-  onStartFailed(process: Process, error: unknown): void
-  onKilled(process: Process): void
-  /** A process closes its runtime, and has closed it. */
-  onClosing(process: Process): void
-  onClosed(process: Process): void
-  /** The server of the store has executed a request of a process. */
-  onStoreExecuted(process: string, method: string, args: readonly unknown[], result: unknown): void
-  /** A method of the store of a process in SQLite has resolved. */
-  onSqliteResolved(process: Process, method: string, args: readonly unknown[], result: unknown): void
-  /** The machine of a node with a SQLite file has lost its power, and commits that were not flushed. */
-  onUnflushedLost(node: string): void
-  /** The thread of a SQLite store has ended, and its process sends calls again. */
-  onThreadEnded(node: string): void
-  /** Runs a check of a promise. */
-  check(fn: () => void): void
-  /** A process appends records to a journal on the server. */
-  onAppend(process: string, journal: string, records: readonly object[]): AppendObserver | undefined
-  /** The server has committed records of a process as JSON, or has lost them in a crash. */
-  onInserted(process: string, journal: string, bodies: readonly string[], isLate: boolean): void
-  onLost(journal: string, bodies: readonly string[]): void
-  /** A process looks for old records of a journal on the server, or has deleted some. */
-  onExpired(process: string, journal: string, count: number): void
-  /** Whether PostgreSQL has a dead letter, also under another id. */
-  isInDatabase(id: string): boolean
-  /** A process used its store on a disk. `check` throws if a promise was not kept. */
-  onDiskUsed(process: string, method: string, check: () => void): void
-  /** The store on a disk reports damage. */
-  onDiskWarning(process: string, line: string): void
-  /** A process loads the saved breakers. The function reports them. */
-  onBreakersLoad(process: string): (rows: readonly StoredBreaker[]) => void
-  /** A process writes sessions to its store. */
-  onSessionsWritten(process: Process, sessions: readonly RetrySession[]): void
-  /** A process saves breakers. The functions report the end. */
-  onBreakersSaved(
-    process: string,
-    rows: readonly StoredBreaker[],
-  ): { onAcknowledged: () => void; onFailed: () => void } | undefined
 }
 
 /** Nodes, servers and the network between them. */
@@ -300,8 +258,8 @@ export class Cluster {
   private connect(node: string, process: Process): ProcessPorts {
     const { clock } = process
     const store = this.createStore(node, process)
-    this.observeBreakers(process, store)
-    this.observeSessions(process, store)
+    observeBreakers(process, store, this.observer)
+    observeSessions(process, store, this.observer)
     return {
       config: createNodeConfig(node, 'redis://redis:6379', this.layout),
       openStore: async () => {
@@ -316,29 +274,6 @@ export class Cluster {
     }
   }
 
-  /** Reports the saved breakers that a process loads and saves. */
-  private observeBreakers(process: Process, { breakers }: Store): void {
-    const { observer } = this
-    const load = breakers.load.bind(breakers)
-    const save = breakers.save.bind(breakers)
-    breakers.load = async () => {
-      const onLoaded = observer.onBreakersLoad(process.name)
-      const rows = await load()
-      if (process.isAlive) onLoaded(rows)
-      return rows
-    }
-    breakers.save = async (rows) => {
-      const saved = process.isAlive ? observer.onBreakersSaved(process.name, rows) : undefined
-      try {
-        await save(rows)
-      } catch (error) {
-        if (process.isAlive) saved?.onFailed()
-        throw error
-      }
-      if (process.isAlive) saved?.onAcknowledged()
-    }
-  }
-
   private createStore(node: string, process: Process): Store {
     const disk = this.disks.get(node)
     if (disk !== undefined) return this.diskStore(node, disk, process)
@@ -349,15 +284,6 @@ export class Cluster {
         check: (fn) => observer.check(fn),
       }) ?? this.remoteStore(node, process)
     )
-  }
-
-  /** Reports the sessions that a process writes. */
-  private observeSessions(process: Process, { sessions }: Store): void {
-    const append = sessions.append.bind(sessions)
-    sessions.append = (records) => {
-      if (process.isAlive) this.observer.onSessionsWritten(process, records)
-      return append(records)
-    }
   }
 
   private remoteStore(node: string, process: Process): Store {
@@ -375,26 +301,8 @@ export class Cluster {
       runLater: (fn) => clock.setTimer(fn, 0),
       fallbackFolder: this.fallbacks.get(node)?.createFolder(process, () => this.crashes.enter(node)),
     })
-    this.observeAppends(process, store)
+    observeAppends(process, store, this.observer)
     return store
-  }
-
-  /** Reports the records that a process appends. */
-  private observeAppends(process: Process, store: Store): void {
-    for (const name of ['sessions', 'events'] as const) {
-      const journal = store[name] as { append(records: readonly object[]): Promise<void> }
-      const append = journal.append.bind(journal)
-      journal.append = async (records) => {
-        const observer = process.isAlive ? this.observer.onAppend(process.name, name, records) : undefined
-        try {
-          await append(records)
-        } catch (error) {
-          observer?.onFailed()
-          throw error
-        }
-        if (process.isAlive) observer?.onAcknowledged()
-      }
-    }
   }
 
   private journalObserver(process: string): PostgresObserver {

@@ -1,4 +1,5 @@
-import { type ClusterObserver, QUEUE_PREFIX } from '../cluster/cluster.js'
+import { QUEUE_PREFIX } from '../cluster/cluster.js'
+import type { ClusterObserver } from '../cluster/cluster-observer.js'
 import type { RecordModel } from '../invariants/record-model.js'
 import type { SavedBreakerModel } from '../invariants/saved-breaker-model.js'
 import type { Models } from './models.js'
