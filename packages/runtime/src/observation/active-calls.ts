@@ -40,11 +40,11 @@ export class ActiveCalls {
     }
   }
 
-  /** Resolves when no call is active. */
-  whenIdle(): Promise<void> {
-    if (this.count === 0) return Promise.resolve()
-    return new Promise((resolve) => {
-      this.onIdle = resolve
-    })
+  /** Resolves when no call is active. A call that is replaced when its first attempt fails is removed and added in one turn. */
+  async whenIdle(): Promise<void> {
+    while (this.count > 0)
+      await new Promise<void>((resolve) => {
+        this.onIdle = resolve
+      })
   }
 }
