@@ -1,8 +1,11 @@
 import type { Choices } from '../engine/seeded-random.js'
 import type { StoreCall } from './store-port.js'
 
-/** What can happen to one call: it is not executed, it is executed and the process gets an error, or it takes long. */
-export type CallFault = 'not_executed' | 'lost_reply' | 'slow'
+/**
+ * What can happen to one call: it is not executed, it is executed and the process gets an error, it takes long, the store sends it again
+ * after a lost reply and gets the reply to the second one, or it is rejected with an error that a retry does not change.
+ */
+export type CallFault = 'not_executed' | 'lost_reply' | 'slow' | 'repeated' | 'rejected'
 
 /** The longest additional time of a slow call. */
 export const MAX_SLOW_MS = 1500
@@ -15,6 +18,11 @@ interface FaultRule {
   /** How many calls about the same entry may fail one after another. */
   readonly maxInSequence: number
 }
+
+const SETTLE_FAULTS = ['not_executed', 'lost_reply', 'slow'] as const
+
+/** How many renewals in sequence fail until a lease has ended: the one after them finds that it has. */
+const RENEWALS_OF_A_LEASE = 2
 
 /**
  * A lease must survive one failed renewal, and a result several failed settlements, so these fail often, but not more often than that.
@@ -30,11 +38,17 @@ const RULES: readonly FaultRule[] = [
   {
     methods: /^deadLetters\.settle$/,
     share: 0.15,
-    kinds: ['not_executed', 'lost_reply', 'slow'],
+    kinds: [...SETTLE_FAULTS, ...SETTLE_FAULTS, ...SETTLE_FAULTS, 'rejected'],
     maxInSequence: 3,
   },
   {
-    methods: /^deadLetters\.(add|lease|leaseNext|request|list|get|stats)$/,
+    methods: /^deadLetters\.add$/,
+    share: 0.07,
+    kinds: ['not_executed', 'lost_reply', 'slow', 'repeated'],
+    maxInSequence: 2,
+  },
+  {
+    methods: /^deadLetters\.(lease|leaseNext|request|list|get|stats)$/,
     share: 0.05,
     kinds: ['not_executed', 'lost_reply', 'slow'],
     maxInSequence: 2,
@@ -54,6 +68,8 @@ export class CallFaults {
   count = 0
   /** False while the cluster starts, and at the end. */
   isOn = false
+  /** The entries whose renewals fail until their lease has ended. */
+  readonly expiringIds = new Set<string>()
   private readonly choices: Choices
   private readonly inSequence = new Map<string, number>()
 
@@ -67,13 +83,19 @@ export class CallFaults {
     const subject = typeof args[0] === 'string' ? args[0] : ''
     const key = `${process} ${method} ${subject}`
     const before = this.inSequence.get(key) ?? 0
-    const fails = before < rule.maxInSequence && this.choices.chance(rule.share)
+    const isExpiring = method === 'deadLetters.renew' && this.expiringIds.has(subject)
+    const fails = isExpiring
+      ? before < RENEWALS_OF_A_LEASE
+      : before < rule.maxInSequence && this.choices.chance(rule.share)
     if (!fails) {
       this.inSequence.delete(key)
       return undefined
     }
     this.inSequence.set(key, before + 1)
     this.count++
-    return this.choices.pick(rule.kinds)
+    if (isExpiring) return 'not_executed'
+    const kind = this.choices.pick(rule.kinds)
+    // After a lost reply, a process that gets a lasting error cannot know whether its result is stored.
+    return kind === 'rejected' && before > 0 ? 'not_executed' : kind
   }
 }

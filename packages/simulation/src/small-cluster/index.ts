@@ -3,13 +3,14 @@ import type { Violation } from '../engine/violation.js'
 import type { Process, SimulatedNode } from '../process/simulated-node.js'
 import { ChangeActions } from './change-actions.js'
 import { QueueActions } from './queue-actions.js'
-import { DRAIN_AT_MS, FAULTS_END_MS } from './settings.js'
+import { DRAIN_AT_MS, FAULTS_END_MS, LONGEST_HANDLER_MS, SOLE_NODE } from './settings.js'
 import { SmallCluster } from './small-cluster.js'
 
 /** The numbers of actions until the faults end. */
 const BURSTS = 8
 const REPEATS = 6
 const REPLAYS = 24
+const EXPIRING_REPLAYS = 5
 const BATCHES = 14
 const REQUESTS = 8
 const EDITS = 8
@@ -43,6 +44,7 @@ export function runSmallCluster(
   const queue = new QueueActions(cluster)
   const changes = new ChangeActions(cluster)
   cluster.onProcessStarted = (process, runtime) => queue.onStarted(process, runtime)
+  cluster.onStoreCalled = (call) => queue.onStoreCalled(call)
   const { choices, scheduler } = cluster
 
   /** Does something on a node that runs, at some times. */
@@ -77,6 +79,13 @@ export function runSmallCluster(
     await cluster.close(node)
     node.startLater(downMs)
   })
+  const soleNode = cluster.nodes.find(({ name }) => name === SOLE_NODE)
+  for (let left = EXPIRING_REPLAYS; left > 0; left--)
+    scheduler.schedule(choices.between(4000, FAULTS_END_MS - LONGEST_HANDLER_MS), () => {
+      const { process, runtime } = soleNode ?? {}
+      if (process !== undefined && runtime !== undefined && !cluster.isClosing(process.name))
+        void queue.replayExpiring(process, runtime)
+    })
   const keys = cluster.settings.keysOf(0)
   if (keys !== undefined) plan(1, (process, runtime) => queue.rotate(process, runtime, keysOfNode(process)))
   const keysOfNode = (process: Process) => cluster.settings.keysOf(Number(process.name.slice(1, 2))) ?? []

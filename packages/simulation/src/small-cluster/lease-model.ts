@@ -73,6 +73,9 @@ export class LeaseModel {
   private readonly unsettled = new Map<string, { readonly process: string; readonly at: number }>()
   private readonly succeededIds = new Set<string>()
   private readonly closing = new Set<string>()
+  /** The handlers that run, also of entries that were completed by other means, and since when other replays have none. */
+  private readonly handlers = new Set<string>()
+  private readonly withoutHandlerSince = new Map<string, number>()
 
   constructor(now: () => number, isAlive: (process: string) => boolean) {
     this.now = now
@@ -149,11 +152,41 @@ export class LeaseModel {
         if (hasFailed && lease?.owner === owner) lease.failedRenewals++
         return
       }
-      case 'deadLetters.lease':
+      case 'deadLetters.lease': {
+        const lease = this.leases.get(first as string)
+        if (hasFailed && lease?.owner === owner) lease.failedRenewals++
         if (hasFailed) this.abandon(first as string, owner)
         return
+      }
       case 'deadLetters.leaseNext':
         if (hasFailed) for (const { dlqId } of (result ?? []) as DeadLetter[]) this.abandon(dlqId, owner)
+    }
+  }
+
+  /** The store will not store a result. The entry is available again when its lease has ended. */
+  onRejected({ method, args }: StoreCall): void {
+    const [id, owner] = args as [string, string]
+    if (method !== 'deadLetters.settle') return
+    this.abandon(id, owner)
+    this.unsettled.delete(id)
+    this.succeededIds.delete(id)
+  }
+
+  /** Checks that the replays that a process regards as running have a handler, or that their result is being stored. */
+  checkRunning(process: string, ids: ReadonlySet<string>): void {
+    for (const id of this.withoutHandlerSince.keys())
+      if (id.startsWith(`${process} `) && !ids.has(id.slice(process.length + 1)))
+        this.withoutHandlerSince.delete(id)
+    for (const id of ids) {
+      const key = `${process} ${id}`
+      const since = this.withoutHandlerSince.get(key) ?? this.now()
+      if (this.handlers.has(key)) this.withoutHandlerSince.delete(key)
+      else this.withoutHandlerSince.set(key, since)
+      if (!this.handlers.has(key) && this.now() - since > MAX_SETTLING_MS)
+        throw new Violation(
+          'lease',
+          `${process} regards ${id} as being replayed ${this.now() - since} ms after its handler has ended`,
+        )
     }
   }
 
@@ -180,6 +213,7 @@ export class LeaseModel {
       throw new Violation('completed', `${process} replays ${id} again after its handler succeeded`)
     const run = { lease }
     this.runs.set(id, run)
+    this.handlers.add(`${process} ${id}`)
     this.countRun(lease, 1)
     return run
   }
@@ -187,6 +221,7 @@ export class LeaseModel {
   onHandlerEnded({ lease }: LeasedRun, end: HandlerEnd): void {
     const { id, owner, process } = lease
     this.outcomes.set(keyOf(id, owner), end)
+    this.handlers.delete(`${process} ${id}`)
     this.countRun(lease, -1)
     lease.idleSince = this.now()
     if (end === 'succeeded') {
@@ -280,6 +315,11 @@ export class LeaseModel {
     const known = this.leases.get(id)
     if (known !== undefined && known.until > this.now())
       throw new Violation('lease', `${process} leased ${id} while ${known.process} holds its lease`)
+    if (known?.owner === owner) {
+      // The process has acquired a lease again that had ended while its handler runs.
+      Object.assign(known, { until: virtual(until), failedRenewals: 0, isAbandoned: false })
+      return
+    }
     this.leases.set(id, {
       id,
       process,

@@ -10,10 +10,13 @@ import {
   LONGEST_HANDLER_MS,
   QUEUE_OPERATIONS,
   type QueueOperation,
+  SOLE_NODE,
+  SOLE_OPERATION,
   WORKER_CONCURRENCY,
   WORKER_INTERVAL_MS,
 } from './settings.js'
 import type { SmallCluster } from './small-cluster.js'
+import { LASTING_ERROR_CODE, type StoreCall } from './store-port.js'
 
 /** The longest time to store, edit, complete or request one item. */
 const STORE_LIMIT_MS = 20_000
@@ -35,7 +38,15 @@ const codeOf = (error: unknown): unknown => (error as { code?: unknown }).code
 
 /** The operations that have a handler in a process. */
 const handledBy = ({ name }: Process): readonly QueueOperation[] =>
-  name.startsWith('n0.') ? ['fast'] : QUEUE_OPERATIONS
+  name.startsWith('n0.')
+    ? ['fast']
+    : name.startsWith(`${SOLE_NODE}.`)
+      ? [...QUEUE_OPERATIONS, SOLE_OPERATION]
+      : QUEUE_OPERATIONS
+
+/** The share of handlers that end while a call about their lease is under way, and the longest time until then. */
+const END_BESIDE_CALL_SHARE = 0.4
+const MAX_BESIDE_CALL_MS = 6
 
 interface Item {
   readonly operation: QueueOperation
@@ -48,6 +59,8 @@ interface Item {
 export class QueueActions {
   private readonly cluster: SmallCluster
   private readonly items: Item[] = []
+  /** Functions that end the handlers that run, by process and entry. */
+  private readonly handlerEnds = new Map<string, () => void>()
   private itemCount = 0
   /** Since when the queue is full, or is not. */
   private fullSince: number | undefined
@@ -100,6 +113,33 @@ export class QueueActions {
     if (id !== undefined) void this.replayEntry(process, runtime, id)
   }
 
+  /** Stores and replays an entry whose renewals fail until its lease has ended. Then the process must acquire it again. */
+  async replayExpiring(process: Process, runtime: Holdfast): Promise<void> {
+    const { faults, queue } = this.cluster
+    const item = this.createItem(SOLE_OPERATION)
+    const entry = await runtime.deadLetters
+      .enqueue({ ...item, error: errorOf('ECONNRESET') })
+      .catch(() => undefined)
+    if (entry === undefined || !process.isAlive || this.cluster.isClosing(process.name)) return
+    this.cluster.check(() => queue.onAcknowledged(entry.dlqId, item.idempotencyKey, item.payload))
+    faults.expiringIds.add(entry.dlqId)
+    await this.replayEntry(process, runtime, entry.dlqId)
+    faults.expiringIds.delete(entry.dlqId)
+  }
+
+  /** Ends some handlers while a call about their lease is under way. */
+  onStoreCalled({ process, method, args }: StoreCall): void {
+    if (method !== 'deadLetters.renew' && method !== 'deadLetters.lease') return
+    const id = String(args[0])
+    const end = this.handlerEnds.get(`${process} ${id}`)
+    const { choices, faults, scheduler } = this.cluster
+    const isExpiring = faults.expiringIds.has(id)
+    // The lease of such an entry must end before its handler.
+    if (method === 'deadLetters.renew' && isExpiring) return
+    if (end !== undefined && (isExpiring || choices.chance(END_BESIDE_CALL_SHARE)))
+      scheduler.schedule(choices.between(0, MAX_BESIDE_CALL_MS), end)
+  }
+
   private async replayEntry(process: Process, runtime: Holdfast, id: string): Promise<void> {
     const { choices, queue } = this.cluster
     const startedAt = this.cluster.scheduler.now
@@ -116,7 +156,7 @@ export class QueueActions {
         const isDeleted = codeOf(error) === 'DEAD_LETTER_NOT_FOUND' && queue.entries.get(id)?.isCompleted
         const isExpected =
           isDeleted ||
-          ['STORE_UNAVAILABLE', 'CANCELLED'].includes(String(codeOf(error))) ||
+          ['STORE_UNAVAILABLE', 'CANCELLED', LASTING_ERROR_CODE].includes(String(codeOf(error))) ||
           (codeOf(error) === 'DEAD_LETTER_LEASED' && this.cluster.leases.wasHeld(id, startedAt))
         if (!isExpected) throw new Violation('completed', `a replay of ${id} failed: ${String(error)}`)
       })
@@ -361,11 +401,13 @@ export class QueueActions {
       batches.get(process.name)?.onHandlerStarted(run.lease)
       queue.onHandled(id, payload)
     })
-    const { ms, fails } = this.planHandler(operation)
+    const { ms, fails } = this.planHandler(operation, id)
     const { clock } = process
+    const key = `${process.name} ${id}`
     return new Promise((resolve, reject) => {
       const end = (how: HandlerEnd) => {
         clock.clearTimer(timer)
+        if (this.handlerEnds.get(key) === endNow) this.handlerEnds.delete(key)
         signal.removeEventListener('abort', onAbort)
         this.cluster.checkAlive(process, () => {
           if (run === undefined) return
@@ -376,15 +418,20 @@ export class QueueActions {
         else reject(how === 'aborted' ? signal.reason : errorOf('ECONNRESET'))
       }
       const onAbort = () => end('aborted')
+      const endNow = () => {
+        if (process.isAlive && this.handlerEnds.get(key) === endNow) end(fails ? 'failed' : 'succeeded')
+      }
       const timer = clock.setTimer(() => end(fails ? 'failed' : 'succeeded'), ms)
+      this.handlerEnds.set(key, endNow)
       signal.addEventListener('abort', onAbort)
     })
   }
 
   /** Most handlers are fast, so that many entries are leased in advance, and a slow one lets these wait too long. */
-  private planHandler(operation: QueueOperation): { ms: number; fails: boolean } {
-    const { choices, scheduler } = this.cluster
+  private planHandler(operation: QueueOperation, id: string): { ms: number; fails: boolean } {
+    const { choices, scheduler, faults } = this.cluster
     if (scheduler.now > FAULTS_END_MS) return { ms: choices.between(1, 20), fails: false }
+    if (faults.expiringIds.has(id)) return { ms: LONGEST_HANDLER_MS, fails: choices.chance(0.85) }
     if (operation === 'guarded') return { ms: choices.between(5, 200), fails: choices.chance(0.4) }
     const fails = choices.chance(0.1)
     if (operation === 'fast')
@@ -400,7 +447,9 @@ export class QueueActions {
   }
 
   private pickId(): string | undefined {
-    const ids = [...this.cluster.queue.entries.keys()]
+    const ids = [...this.cluster.queue.entries.values()].flatMap(({ id, operation }) =>
+      operation === SOLE_OPERATION ? [] : id,
+    )
     // Mostly a new entry, because most of the old ones are completed.
     return ids[Math.floor((1 - this.cluster.choices.random() ** 3) * ids.length)]
   }

@@ -27,6 +27,8 @@ export class QueueModel {
   private readonly byKey = new Map<string, StoredEntry>()
   private readonly fullKeys = new Set<string>()
   private readonly enqueuedEvents = new Map<string, number>()
+  /** The entries of which a process knows that the store has them, with the time since then. */
+  private readonly known = new Map<string, { readonly process: string; readonly at: number }>()
   /** Processes that have warned since they last read a lower number, and those that have ever warned. */
   private readonly warned = new Set<string>()
   private readonly everWarned = new Set<string>()
@@ -147,9 +149,16 @@ export class QueueModel {
     if (count > 1) throw new Violation('lost', `the event that ${id} was stored was emitted twice`)
   }
 
-  /** Whether the event that an entry was stored was emitted. */
-  hasEnqueuedEvent(id: string): boolean {
-    return this.enqueuedEvents.has(id)
+  /** A process gets the reply to an insert. */
+  onInsertReplied(process: string, entries: readonly DeadLetter[], now: number): void {
+    for (const { dlqId } of entries) if (this.entries.has(dlqId)) this.known.set(dlqId, { process, at: now })
+  }
+
+  /** Checks that a process has reported every new entry that it had stored before a time. */
+  checkReported(process: string, before: number): void {
+    for (const [id, { process: other, at }] of this.known)
+      if (other === process && at < before && !this.enqueuedEvents.has(id))
+        throw new Violation('counters', `${process} has stored ${id}, and no event reports it`)
   }
 
   /** All payloads that existed before a rotation are encrypted with its newest key. */

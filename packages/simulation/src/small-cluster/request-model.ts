@@ -1,7 +1,7 @@
 import { Violation } from '../engine/violation.js'
 import type { LeaseModel } from './lease-model.js'
 import type { QueueModel } from './queue-model.js'
-import { GUARDED_OPEN_MS, WORKER_CONCURRENCY, WORKER_INTERVAL_MS } from './settings.js'
+import { GUARDED_OPEN_MS, SOLE_OPERATION, WORKER_CONCURRENCY, WORKER_INTERVAL_MS } from './settings.js'
 import type { StoreCall } from './store-port.js'
 
 /** With notifications a worker looks for requests every ten intervals. */
@@ -40,7 +40,8 @@ export class RequestModel {
   check(workers: readonly string[], ms: number): void {
     const hasFreeWorker = workers.some((process) => this.isFree(process))
     for (const { id, operation, isRequested, isCompleted } of this.queue.entries.values()) {
-      const isServed = !isRequested || isCompleted || this.leases.isHeld(id)
+      // The handler of that operation is in one process, which can be down.
+      const isServed = !isRequested || isCompleted || operation === SOLE_OPERATION || this.leases.isHeld(id)
       if (isServed) this.waitedMs.delete(id)
       else if (hasFreeWorker) this.waitedMs.set(id, (this.waitedMs.get(id) ?? 0) + ms)
       const waited = this.waitedMs.get(id) ?? 0

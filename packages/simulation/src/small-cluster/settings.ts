@@ -11,7 +11,10 @@ export const LONGEST_HANDLER_MS = 350_000
 
 /** The operations with dead letters. Entries of `guarded` wait while its breaker is open. */
 export const QUEUE_OPERATIONS = ['fast', 'slow', 'guarded'] as const
-export type QueueOperation = (typeof QUEUE_OPERATIONS)[number]
+/** An operation whose handler only one node has, so that no other node leases an entry whose lease has ended. */
+export const SOLE_OPERATION = 'sole'
+export const SOLE_NODE = 'n1'
+export type QueueOperation = (typeof QUEUE_OPERATIONS)[number] | typeof SOLE_OPERATION
 
 /** The policies that live changes are about. */
 export const CHANGED_POLICIES = ['p0', 'p1', 'p2'] as const
@@ -75,6 +78,7 @@ export const createSmallConfig = (node: number, { maxEntries, refuses, keysOf }:
   policies: {
     fast: { maxAttempts: 1 },
     slow: { maxAttempts: 1 },
+    [SOLE_OPERATION]: { maxAttempts: 1 },
     guarded: { maxAttempts: 1, circuitBreaker: 'guarded' },
     ...Object.fromEntries(CHANGED_POLICIES.map((id) => [id, { maxAttempts: 9, baseDelay: 7 }])),
   },

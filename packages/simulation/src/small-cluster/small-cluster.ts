@@ -15,6 +15,7 @@ import { LeaseModel } from './lease-model.js'
 import { PeriodicModel } from './periodic-model.js'
 import { QueueModel } from './queue-model.js'
 import { RequestModel } from './request-model.js'
+import { readRunningReplays } from './running-replays.js'
 import {
   createSmallConfig,
   END_MS,
@@ -59,6 +60,7 @@ export class SmallCluster {
   /** The entries, with their process, that the workload is requesting or replaying one by one, without a batch. */
   readonly singleRequests = new Set<string>()
   onProcessStarted: OnProcessStarted = () => {}
+  onStoreCalled: (call: StoreCall) => void = () => {}
   private readonly closing = new Set<string>()
   private readonly trace: (subject: string, text: string) => void
   private violation: Violation | undefined
@@ -86,6 +88,7 @@ export class SmallCluster {
     this.port = new StorePort(parts, this.settings.traits, {
       onCalled: (call) => this.check(() => this.onCalled(call)),
       onExecuted: (call, result) => this.check(() => this.onExecuted(call, result)),
+      onRejected: (call) => this.leases.onRejected(call),
       onReplied: (call, hasFailed, result) => this.check(() => this.onReplied(call, hasFailed, result)),
       onNotified: (process) => this.requests.onNotified(process),
     })
@@ -239,6 +242,7 @@ export class SmallCluster {
     this.leases.onCalled(call)
     this.periodic.onCalled(call)
     this.requests.onCalled(call)
+    this.onStoreCalled(call)
   }
 
   private onExecuted(call: StoreCall, result: unknown): void {
@@ -255,6 +259,8 @@ export class SmallCluster {
   private onReplied(call: StoreCall, hasFailed: boolean, result: unknown): void {
     this.leases.onReplied(call, hasFailed, result)
     this.batches.get(call.process)?.onReplied(call, hasFailed)
+    if (call.method === 'deadLetters.add' && !hasFailed)
+      this.queue.onInsertReplied(call.process, call.args[0] as DeadLetter[], this.scheduler.now)
     if (call.method !== 'deadLetters.stats') return
     if (hasFailed) this.queue.onCountFailed(call.process)
     else this.queue.onCounted(call.process, result as DeadLetterStats)
@@ -264,6 +270,7 @@ export class SmallCluster {
   private onEnded(process: string, before: number): void {
     this.check(() => {
       this.leases.results.checkReported(process, before)
+      this.queue.checkReported(process, before)
       this.layers.checkAudited(process, before)
     })
     this.leases.onEnded(process)
@@ -276,6 +283,7 @@ export class SmallCluster {
       if (process === undefined || runtime === undefined || this.closing.has(process.name)) continue
       this.periodic.check(process.name)
       this.layers.checkPool(process.name, runtime)
+      this.leases.checkRunning(process.name, readRunningReplays(runtime))
       if (!this.port.isFaultless(process.name, RECOVERED_MS) || process.clock.now() < RECOVERED_MS) continue
       this.layers.checkKnown(process.name, runtime)
       if (name !== 'n0') workers.push(process.name)
@@ -289,6 +297,7 @@ export class SmallCluster {
     for (const { process, name } of this.nodes) {
       if (process?.runtime === undefined) throw new Violation('converges', `${name} does not run at the end`)
       this.leases.results.checkReported(process.name, END_MS - RECOVERED_MS)
+      this.queue.checkReported(process.name, END_MS - RECOVERED_MS)
       this.layers.checkAudited(process.name, END_MS - RECOVERED_MS)
       this.layers.checkKnown(process.name, process.runtime)
       if (this.batches.has(process.name))

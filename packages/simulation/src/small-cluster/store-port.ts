@@ -24,6 +24,8 @@ export interface StoreObserver {
   onExecuted(call: StoreCall, result: unknown): void
   /** The process gets the reply. `hasFailed` if it is an error. */
   onReplied(call: StoreCall, hasFailed: boolean, result: unknown): void
+  /** The process gets an error that a retry does not change. Called before `onReplied`. */
+  onRejected(call: StoreCall): void
   /** The process is notified that a replay was requested. */
   onNotified(process: string): void
 }
@@ -158,19 +160,27 @@ export class StorePort {
       const reply = (hasFailed: boolean, result?: unknown) =>
         scheduler.schedule(choices.delay(MEAN_DELAY_MS) + slowMs / 2, () => {
           if (!process.isAlive) return
+          if (fault === 'rejected') observer.onRejected(call)
           observer.onReplied(call, hasFailed, result)
-          if (hasFailed) reject(createStoreError(method))
+          if (hasFailed) reject(fault === 'rejected' ? createLastingError() : createStoreError(method))
           else resolve(result)
         })
       scheduler.schedule(choices.delay(MEAN_DELAY_MS) + slowMs / 2, () => {
-        if (fault === 'not_executed') return reply(true)
+        if (fault === 'not_executed' || fault === 'rejected') return reply(true)
         const result = this.execute(command)
         observer.onExecuted(call, result)
+        if (fault === 'repeated') return reply(false, this.execute({ ...command, id: `${command.id} again` }))
         reply(fault === 'lost_reply', result)
       })
     })
   }
 }
+
+/** The code of an error that a retry does not change. */
+export const LASTING_ERROR_CODE = 'EROFS'
+
+const createLastingError = () =>
+  Object.assign(new Error('the simulated store cannot write this entry'), { code: LASTING_ERROR_CODE })
 
 const createStoreError = (method: string) =>
   new HoldfastError('STORE_UNAVAILABLE', `the simulated store: ${method} failed`, { status: 503 })

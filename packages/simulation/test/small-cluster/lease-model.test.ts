@@ -75,6 +75,41 @@ describe('the model of leases', () => {
     expect(() => model.onHandlerStarted('n2.1', 'd1')).toThrow('replays d1 again after its handler succeeded')
   })
 
+  it('finds a lease that is acquired again after its handler has ended', () => {
+    lease('n1.1', 'o1')
+    const run = model.onHandlerStarted('n1.1', 'd1')
+    now += 301_000
+    model.onHandlerEnded(run, 'failed')
+    lease('n1.1', 'o1')
+    now += 25_000
+    expect(() => model.check()).toThrow('n1.1 holds the lease of d1 for 25000 ms without a handler')
+  })
+
+  it('finds a replay that a process regards as running after its handler has ended', () => {
+    lease('n1.1', 'o1')
+    const run = model.onHandlerStarted('n1.1', 'd1')
+    const check = () => model.checkRunning('n1.1', new Set(['d1']))
+    check()
+    now += 30_000
+    expect(check).not.toThrow()
+    model.onHandlerEnded(run, 'failed')
+    check()
+    now += 25_000
+    expect(check).toThrow('n1.1 regards d1 as being replayed 25000 ms after its handler has ended')
+    expect(() => model.checkRunning('n1.1', new Set())).not.toThrow()
+    expect(check).not.toThrow()
+  })
+
+  it('accepts that a handler runs again if the store has rejected its result', () => {
+    lease('n1.1', 'o1')
+    model.onHandlerEnded(model.onHandlerStarted('n1.1', 'd1'), 'succeeded')
+    model.onRejected(settleCall('o1', 'completed'))
+    now += 301_000
+    expect(() => model.check()).not.toThrow()
+    lease('n2.1', 'o2')
+    expect(() => model.onHandlerStarted('n2.1', 'd1')).not.toThrow()
+  })
+
   it('finds a closed process that still holds a lease, unless the release failed', () => {
     lease('n1.1', 'o1')
     expect(() => model.checkReleased('n1.1')).toThrow('n1.1 still holds the lease of d1')

@@ -114,6 +114,17 @@ describe('the model of the queue', () => {
     expect(() => model.onRejected('k', 1, 'DEAD_LETTERS_FULL', false)).toThrow('was rejected with')
   })
 
+  it('finds a stored entry that no event reports', () => {
+    const model = new QueueModel(9, new KeyRing(undefined))
+    const [reported, other] = [add('d1', 'k'), add('d2', 'l')] as const
+    for (const entry of [reported, other]) model.onExecuted(call(entry), [{ result: 'added', entry }])
+    model.onInsertReplied('n1.1', [reported, other, add('d3', 'm')] as never, 5)
+    model.onEnqueuedEvent('d1')
+    expect(() => model.checkReported('n1.1', 5)).not.toThrow()
+    expect(() => model.checkReported('n1.1', 6)).toThrow('n1.1 has stored d2, and no event reports it')
+    expect(() => model.checkReported('n2.1', 6)).not.toThrow()
+  })
+
   it('finds a second warning about the same condition', () => {
     const model = new QueueModel(9, new KeyRing(undefined))
     model.onWarning('n1.1', 8)
