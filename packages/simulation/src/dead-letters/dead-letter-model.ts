@@ -125,6 +125,10 @@ export class DeadLetterModel {
     return this.acknowledgedElsewhere.keys()
   }
 
+  hasFallbackId(id: string): boolean {
+    return this.acknowledgedElsewhere.has(id)
+  }
+
   /** The entry with an id, or of which the id is an alias. */
   find(id: string): Entry | undefined {
     const entry = this.entries.get(id)

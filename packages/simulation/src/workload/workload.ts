@@ -51,6 +51,9 @@ const DEFAULT_ATTEMPT: PlannedAttempt = { ms: 50, fails: false }
 const REPEATED_SHARE = 0.4
 const REPEATED_ELSEWHERE_SHARE = 0.2
 
+/** The share of requests that use the key of an item in the disk fallback of another node for another item. */
+const CONFLICTING_SHARE = 0.5
+
 /** The share of runs with a fallback, that of fallbacks that fail, and the longest time of one. */
 const FALLBACK_SHARE = 0.15
 const FAILED_FALLBACK_SHARE = 0.6
@@ -75,6 +78,8 @@ type QueueModel = Pick<DeadLetterModel, 'onAcknowledged' | 'onHandlerStarted' | 
   readonly entries: ReadonlyMap<string, { readonly isCompleted: boolean }>
   /** Ids that a disk fallback has acknowledged. */
   readonly fallbackIds?: Iterable<string>
+  /** Whether a disk fallback has acknowledged an id. */
+  hasFallbackId?(id: string): boolean
   /** A process reports that it has completed an entry by a replay. */
   onReplayReported?(id: string): void
 }
@@ -115,6 +120,9 @@ export class Workload {
 
   /** The last item that each node was to store. */
   private readonly lastEnqueues = new Map<string | QueueModel, PlannedEnqueue>()
+
+  /** The last item that a disk fallback has acknowledged, and its node. */
+  private lastInFallback: { readonly node: string; readonly request: PlannedEnqueue['request'] } | undefined
 
   constructor(parts: WorkloadParts) {
     this.parts = parts
@@ -196,7 +204,11 @@ export class Workload {
       case 'enqueue': {
         const { request, payload } = this.planEnqueue(process, call, number)
         const { dlqId } = await deadLetters.enqueue({ ...request, payload, error: new Error('down') })
-        return this.checkAlive(process, () => this.parts.queueOf(process).onAcknowledged(dlqId, payload))
+        return this.checkAlive(process, () => {
+          const queue = this.parts.queueOf(process)
+          queue.onAcknowledged(dlqId, payload)
+          if (queue.hasFallbackId?.(dlqId) === true) this.lastInFallback = { node: nodeOf(process), request }
+        })
       }
       case 'replay': {
         const id = this.pickEntry(process, call.target)
@@ -250,7 +262,12 @@ export class Workload {
 
   /** A new item, or the last one of the node: a caller repeats a request that failed or whose process died. */
   private planEnqueue(process: Process, { operation, target }: PlannedCall, number: number): PlannedEnqueue {
-    const [node = ''] = process.name.split('.')
+    const node = nodeOf(process)
+    const kept = this.lastInFallback
+    if (kept !== undefined && kept.node !== node && (target * 1000) % 1 < CONFLICTING_SHARE) {
+      this.lastInFallback = undefined
+      return { request: kept.request, payload: { number, text: `conflicting ${number}` } }
+    }
     // Another node with the same store can repeat it, too, while the first one still has it in its disk fallback.
     const owner = target < REPEATED_ELSEWHERE_SHARE ? this.parts.queueOf(process) : node
     const last = this.lastEnqueues.get(owner)
@@ -427,8 +444,10 @@ export class Workload {
   }
 }
 
+const nodeOf = ({ name }: Process): string => name.split('.')[0] as string
+
 /** An operation whose entries only this node can replay. It has no policy of its own. */
-const ownOperation = ({ name }: Process): Operation => `only-${name.split('.')[0]}` as Operation
+const ownOperation = (process: Process): Operation => `only-${nodeOf(process)}` as Operation
 
 /** The breaker of a service, or of a member of the pool. */
 const breakerIdOf = ({ operation, member }: PlannedCall): string =>
