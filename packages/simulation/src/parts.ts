@@ -1,5 +1,6 @@
 import { runInMacrotask } from './engine/microtasks.js'
 import type { Violation } from './engine/violation.js'
+import { runPostgresHistory } from './postgres-history/postgres-history.js'
 import { runSmallCluster } from './small-cluster/index.js'
 import { runSmallFleet } from './small-fleet/small-fleet.js'
 import { runMemoryHistory } from './sqlite/memory-history.js'
@@ -15,7 +16,13 @@ export type Part = (typeof PARTS)[number]
 export const partsOfSeed = (seed: number): readonly Part[] => [PARTS[seed % PARTS.length] as Part]
 
 /** The histories of single stores. */
-const STORE_HISTORIES = [runFilesHistory, runMemoryHistory, runSqliteHistory, runTurnHistory]
+const STORE_HISTORIES = [
+  runFilesHistory,
+  runMemoryHistory,
+  runSqliteHistory,
+  runTurnHistory,
+  runPostgresHistory,
+]
 
 /** Where a part reports what happens in it. */
 export interface PartObserver {

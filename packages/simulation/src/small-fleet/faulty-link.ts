@@ -17,7 +17,7 @@ const MAX_SLOW_MS = 900
 /** Packets of one connection arrive one after another. */
 const PACKET_MS = 0.001
 
-/** A connection to the substitute of Redis on which single commands fail. */
+/** A connection to a substitute on which single commands fail. */
 export class FaultyLink implements Link {
   isOpen = false
   private readonly scheduler: Scheduler

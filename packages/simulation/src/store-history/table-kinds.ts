@@ -144,7 +144,7 @@ const versionsOf = (rows: ReadonlyMap<string, unknown>): readonly Version[] =>
 const change = (versions: readonly Version[]): ReadonlyMap<string, unknown> =>
   new Map([[ALL_VERSIONS, versions.length === 0 ? undefined : versions]])
 
-const LAYERS: TableKind = {
+export const LAYERS: TableKind = {
   name: 'layers',
   planChange({ choices, clock }, rows) {
     const versions = versionsOf(rows)

@@ -82,7 +82,7 @@ class Client extends Emitter {
     this.driver = driver
     this.options = options
     this.link = driver.connect()
-    this.session = new PostgresSession(driver.host.postgres, driver.host.observer ?? {})
+    this.session = new PostgresSession(driver.host.postgres, driver.host.observer ?? {}, this.link)
     this.link.onReset(() => this.onEnded())
   }
 

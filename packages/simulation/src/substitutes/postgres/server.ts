@@ -76,6 +76,8 @@ export interface SimulatedPostgres {
   /** A transaction was committed. With `undo`, the commit does not wait for the disk, and a crash can lose it. */
   /** The aliases of dead letters: JSON values by the hashes of their keys. */
   aliases(): Map<string, string>
+  /** The connections that have inserted a version of the live changes in a transaction that runs, by version. */
+  layerInserts(): Map<number, { readonly isOpen: boolean }>
   onCommitted(now: number, undo: (() => void) | undefined): void
   setFault(fault: PostgresFault, isOn: boolean): void
   readonly faults: ReadonlySet<PostgresFault>
@@ -112,6 +114,7 @@ export function createSimulatedPostgres(): SimulatedPostgres {
   const deadLetters = new DeadLetterTable()
   const journals = new Map<string, JournalRows>()
   const aliases = new Map<string, string>()
+  const layerInserts = new Map<number, { readonly isOpen: boolean }>()
   const tables: Record<string, object> = {
     breakers: new BreakerTable(),
     metrics: new MetricsTable(),
@@ -203,6 +206,7 @@ export function createSimulatedPostgres(): SimulatedPostgres {
     },
     rejectIfFaulty,
     aliases: () => aliases,
+    layerInserts: () => layerInserts,
     journal(table) {
       const journal = journals.get(table) ?? new JournalRows()
       journals.set(table, journal)

@@ -1,6 +1,7 @@
 import { COMMIT, ROLLBACK } from '../../../../store/src/postgres/statements/connection.js'
 import { ALIAS_STATEMENT, executeOnAliases } from './alias-rows.js'
 import { JOURNAL_STATEMENT } from './journal-statements.js'
+import { LAYER_STATEMENT, prepareLayerStatement } from './layer-rows.js'
 import { PostgresError } from './postgres-error.js'
 import type { PostgresCommand, SimulatedPostgres } from './server.js'
 
@@ -74,10 +75,14 @@ export class PostgresSession {
   private changes: PendingChange[] = []
   /** The partitions that the running transaction creates. */
   private attachments: (() => void)[] = []
+  /** The version of the live changes that the running transaction inserts. */
+  private insertedLayer: number | undefined
+  private readonly connection: { readonly isOpen: boolean }
 
-  constructor(postgres: SimulatedPostgres, observer: PostgresObserver) {
+  constructor(postgres: SimulatedPostgres, observer: PostgresObserver, connection = { isOpen: true }) {
     this.postgres = postgres
     this.observer = observer
+    this.connection = connection
   }
 
   /** Executes a statement. @throws PostgresError */
@@ -110,6 +115,7 @@ export class PostgresSession {
         this.executeOnJournal(text.slice(JOURNAL_STATEMENT.length), values, now, isLate),
       )
     if (text.startsWith(ALIAS_STATEMENT)) return resultOf(this.executeOnAliases(text, values))
+    if (text.startsWith(LAYER_STATEMENT)) return this.executeOnLayers(text, values, now, isLate)
     if (text.startsWith('BEGIN')) this.begin(text)
     return resultOf([])
   }
@@ -121,6 +127,33 @@ export class PostgresSession {
       this.observer.onRejected?.()
       throw error
     }
+  }
+
+  private executeOnLayers(
+    text: string,
+    values: readonly unknown[],
+    now: number,
+    isLate: boolean,
+  ): StatementResult {
+    const effect = prepareLayerStatement(this.postgres, text, values, now)
+    const { rows = [], rowCount, inserted, apply } = effect
+    if (inserted !== undefined && this.isInTransaction) {
+      this.insertedLayer = inserted
+      this.postgres.layerInserts().set(inserted, this.connection)
+    }
+    if (apply !== undefined)
+      this.change(
+        {
+          apply: () => {
+            apply()
+            // Its commit waits for the disk.
+            return () => {}
+          },
+        },
+        now,
+        isLate,
+      )
+    return resultOf(rows as unknown as Record<string, unknown>[], rowCount)
   }
 
   private begin(text: string): void {
@@ -155,6 +188,10 @@ export class PostgresSession {
     this.isInTransaction = false
     this.isAsynchronous = false
     this.hasFailed = false
+    const layerInserts = this.postgres.layerInserts()
+    if (this.insertedLayer !== undefined && layerInserts.get(this.insertedLayer) === this.connection)
+      layerInserts.delete(this.insertedLayer)
+    this.insertedLayer = undefined
     return resultOf([])
   }
 

@@ -6,6 +6,7 @@ import { PostgresDatabase } from '../../../../store/src/postgres/database.js'
 import type { PostgresDeadLetters } from '../../../../store/src/postgres/dead-letters.js'
 import { DiskFallback } from '../../../../store/src/postgres/disk-fallback.js'
 import type { FallbackFolder } from '../../../../store/src/postgres/fallback-folder.js'
+import { PostgresLayers } from '../../../../store/src/postgres/layers.js'
 import { ReplayNotifications } from '../../../../store/src/postgres/replay-notifications.js'
 import { withDiskFallback } from '../../../../store/src/postgres/with-disk-fallback.js'
 import type { Store } from '../../../../store/src/store.js'
@@ -13,6 +14,7 @@ import type { Link } from '../../network/link.js'
 import { simulateAliasStatements } from './alias-rows.js'
 import { createSimulatedPostgresDriver, type SimulatedPostgresHost } from './driver.js'
 import { createSimulatedJournals } from './journal-statements.js'
+import { simulateLayerStatements } from './layer-rows.js'
 import { isRead } from './server.js'
 import { EXECUTE, SELECT_RESULT } from './session.js'
 
@@ -48,7 +50,7 @@ interface CommandRows {
 }
 
 /**
- * Creates the store of one node on a simulated PostgreSQL. The journals are those of the store, with other statements. Every other
+ * Creates the store of one node on a simulated PostgreSQL. The journals and the live changes are those of the store, with other statements. Every other
  * method is one transaction of the real {@link PostgresDatabase}, with one statement that the server executes at once. After a lost
  * reply, the id of the command shows whether the server has executed it.
  */
@@ -144,7 +146,7 @@ export function createSimulatedPostgresStore(options: SimulatedStoreOptions): St
     ...journals,
     breakers: part('breakers', ['save', 'load', 'delete']),
     metrics: part('metrics', ['save', 'load', 'expire']),
-    layers: part('layers', ['latest', 'history', 'append', 'expire', 'rewrite']),
+    layers: simulateLayerStatements(new PostgresLayers(database)),
     values: part('values', ['get', 'set', 'delete', 'list']),
     deadLetters: fallback?.deadLetters ?? queue,
     async open() {
