@@ -87,6 +87,15 @@ describe('a retry budget', () => {
     expect(budget.left).toBe(1 + 0.2 * 2)
   })
 
+  it('is not charged for a retry that an open breaker prevents', async () => {
+    const clock = fakeClock()
+    const budget = new RetryBudget({ clock, ratio: 0, reservePerSecond: 1, window: '1s' })
+    const call = guard({ clock, budget, breaker: { failureThreshold: 1 } })
+    const error = await call.run(down).catch((e: unknown) => e)
+    expect(sessionOf(error)).toMatchObject({ stopped: 'circuit_open', attempts: { length: 1 } })
+    expect(budget.left).toBe(1)
+  })
+
   it.each([
     [{ ratio: -1 }, 'ratio: expected a number from 0, got -1'],
     [{ reservePerSecond: Number.NaN }, 'reservePerSecond: expected a number from 0, got NaN'],
