@@ -1,8 +1,8 @@
-import { guard, Pool } from 'holdfast'
+import { CircuitBreaker, guard, Pool } from 'holdfast'
 import { describe, expect, it } from 'vitest'
 import type { FleetBreaker } from '../src/fleet-breaker.js'
 import { FaultProxy, missing, RealRedis, until } from './redis.js'
-import { afterwards, countEvents, DRIVER_WITH_TIMEOUTS, fail, node, succeed } from './setup.js'
+import { afterwards, countEvents, DRIVER_WITH_TIMEOUTS, fail, node, SHARE, succeed } from './setup.js'
 
 const WITH_TIMEOUTS = { driver: DRIVER_WITH_TIMEOUTS }
 
@@ -68,6 +68,25 @@ describe.skipIf(missing !== undefined)('a node', () => {
     await server.up()
     await until(() => other.status('m') === 'resting')
     expect(other['cooldownRemaining']('m')).toBeGreaterThan(30_000)
+  })
+
+  it('knows a member that another node ejected while this node was not connected', async () => {
+    const server = await redis()
+    const proxy = await FaultProxy.start(server.port)
+    afterwards(() => proxy.close())
+    const a = await node(server.url, 'a')
+    const other = new CircuitBreaker({ id: 'pool:p:m', failureThreshold: 2, timeoutDuration: 600_000 })
+    const found = { breaker: other, options: SHARE, calls: 0 }
+    const b = await node(proxy.url, 'b', { findBreaker: () => found })
+    await b.state.ejected.setPools(['p'])
+    proxy.cut()
+    await until(() => !b.state.status().up)
+    const mine = await a.add(other.id)
+    mine.trip()
+    await until(async () => (await a.state['redis'].send('ZCARD', 'holdfast:{pool:p}:open')) === 1)
+    expect(b.state.attachedIds()).toEqual([])
+    proxy.restore()
+    await until(() => other.state === 'open')
   })
 
   it('reports the loss of a paused Redis, and decides alone meanwhile', async () => {
