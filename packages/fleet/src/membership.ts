@@ -51,7 +51,8 @@ export class FleetMembership {
   private isRegistered = false
   /** The time from which on every live node has sent a heartbeat to the Redis that this node is connected to. */
   private certainFrom = Number.POSITIVE_INFINITY
-  private wasDisconnected = false
+  /** How often the connection to Redis was lost. */
+  private losses = 0
   private timer: unknown = undefined
   private isClosed = false
 
@@ -80,24 +81,31 @@ export class FleetMembership {
     if (redis.isUp) {
       const { id, ...record } = options.self()
       const args = [id, JSON.stringify(record), options.heartbeat * MISSED_HEARTBEATS]
+      const { losses } = this
       try {
         const [known, live] = this.read(parseHeartbeat(await redis.run(HEARTBEAT, NODE_KEYS, args)))
-        this.liveNodes = live
-        const isForgotten = this.isRegistered && known === 0
-        // All other nodes send a heartbeat within one interval. Nodes that lost Redis too must reconnect first.
-        if (isForgotten || this.certainFrom === Number.POSITIVE_INFINITY)
-          this.certainFrom =
-            this.runtime.clock.now() +
-            options.heartbeat +
-            (isForgotten || this.wasDisconnected ? MAX_RECONNECT_MS : 0)
-        this.isRegistered = true
-        if (isForgotten) options.onForgotten()
+        // The connection can be lost by the timeout of another command before this reply arrives. The node sends another heartbeat
+        // when it is back.
+        if (losses === this.losses) this.onReply(known === 1, live)
         await redis.check()
       } catch {
         // Redis is not available, which the connection reports.
       }
     }
     options.onHeartbeat()
+  }
+
+  /** Redis has executed a heartbeat, and the connection was not lost since it was sent. */
+  private onReply(isKnown: boolean, live: number): void {
+    const { options, losses } = this
+    this.liveNodes = live
+    const isForgotten = this.isRegistered && !isKnown
+    // All other nodes send a heartbeat within one interval. Nodes that lost Redis too must reconnect first.
+    if (isForgotten || this.certainFrom === Number.POSITIVE_INFINITY)
+      this.certainFrom =
+        this.runtime.clock.now() + options.heartbeat + (isForgotten || losses > 0 ? MAX_RECONNECT_MS : 0)
+    this.isRegistered = true
+    if (isForgotten) options.onForgotten()
   }
 
   /**
@@ -146,7 +154,7 @@ export class FleetMembership {
   onDisconnected(): void {
     this.liveNodes = ASSUMED_NODES
     this.certainFrom = Number.POSITIVE_INFINITY
-    this.wasDisconnected = true
+    this.losses++
   }
 
   async close(): Promise<void> {

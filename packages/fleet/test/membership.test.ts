@@ -1,38 +1,11 @@
-import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
-import { StoreBackedContext } from '../../runtime/src/context/store-backed-context.js'
-import { memoryStore } from '../../store/src/memory/index.js'
-import { COUNT_LIVE, type RedisScript } from '../src/lua/scripts.js'
-import { FleetMembership, UNCERTAIN_COUNT } from '../src/membership.js'
-import { MAX_RECONNECT_MS, type RedisConnection } from '../src/redis-connection.js'
-import { afterwards } from './setup.js'
-
-const HEARTBEAT_MS = 1000
-
-/** A node that is connected to a Redis which knows no other nodes. */
-function connect() {
-  const clock = fakeClock()
-  const context = new StoreBackedContext({ clock, random: () => 0, logger: undefined, store: memoryStore() })
-  afterwards(() => context.close())
-  const redis = {
-    isUp: true,
-    // Both replies have the number of live nodes and whether Redis knows this node: 1 and 1.
-    run: async (script: RedisScript) => (script === COUNT_LIVE ? [1, 1] : [1, 1, 1]),
-    check: async () => {},
-  }
-  const membership = new FleetMembership(context, redis as unknown as RedisConnection, {
-    heartbeat: HEARTBEAT_MS,
-    self: () => ({ id: 'n', version: '0.0.0', startedAt: new Date(0), lastSeen: new Date(0), opinions: {} }),
-    onForgotten: () => {},
-    onHeartbeat: () => {},
-    onInvalidReply: (problem) => expect.fail(problem),
-  })
-  return { clock, redis, membership }
-}
+import { UNCERTAIN_COUNT } from '../src/membership.js'
+import { MAX_RECONNECT_MS } from '../src/redis-connection.js'
+import { connectLoneNode, HEARTBEAT_MS } from './lone-node.js'
 
 describe('the number of live nodes', () => {
   it('is uncertain until all other nodes have sent a heartbeat', async () => {
-    const { clock, membership } = connect()
+    const { clock, membership } = connectLoneNode()
     await membership.heartbeat()
     await clock.advance(HEARTBEAT_MS - 1)
     expect(await membership.countNodes()).toBe(UNCERTAIN_COUNT)
@@ -41,7 +14,7 @@ describe('the number of live nodes', () => {
   })
 
   it('is uncertain after each reconnect until all other nodes can have reconnected', async () => {
-    const { clock, redis, membership } = connect()
+    const { clock, redis, membership } = connectLoneNode()
     await membership.heartbeat()
     for (let losses = 0; losses < 2; losses++) {
       await clock.advance(HEARTBEAT_MS + MAX_RECONNECT_MS)
