@@ -25,10 +25,14 @@ const CALL: PlannedContractCall = {
 }
 
 /** A call on a clock that the test sets. */
-function createCall(planned: Partial<PlannedContractCall> = {}, policy: Partial<ContractPolicy> = {}) {
+function createCall(
+  planned: Partial<PlannedContractCall> = {},
+  policy: Partial<ContractPolicy> = {},
+  breaker?: BreakerTimes,
+) {
   const clock = { time: 0, now: () => clock.time, toleranceMs: () => 0.1 }
   const policies = { default: { ...CONTRACT_POLICIES['contract-plain'], ...policy }, limited: undefined }
-  const limits = { bulkhead: undefined, budget: undefined, breaker: undefined }
+  const limits = { bulkhead: undefined, budget: undefined, breaker }
   const call = new CallReference('a call', { ...CALL, ...planned }, policies, limits, clock)
   return { call, clock }
 }
@@ -67,6 +71,29 @@ describe('the reference of a call', () => {
     call.onRunEnded(run)
     call.onSettled({ value: run.value })
     expect(() => call.onRunStarted(2)).toThrow('called its function (attempt 2) after it had ended')
+  })
+
+  it('requires that an open breaker prevents a retry at once, and after the delay if it opened meanwhile', () => {
+    const breaker = new BreakerTimes()
+    const atOnce = createCall({}, {}, breaker).call
+    const run = atOnce.onRunStarted(1)
+    breaker.onOpened(0)
+    atOnce.onRunEnded(run)
+    expect(() => atOnce.onEndReported(false, 'budget_spent')).toThrow(
+      'ended as budget_spent while it was failed, expected circuit_open',
+    )
+    atOnce.onEndReported(false, 'circuit_open')
+    breaker.onClosed(0)
+    const { call, clock } = createCall({}, {}, breaker)
+    call.onRunEnded(call.onRunStarted(1))
+    call.onRetryScheduled(2, 150)
+    breaker.onOpened(0)
+    expect(() => call.onEndReported(false, 'circuit_open')).toThrow(
+      'ended as circuit_open while it was waiting',
+    )
+    clock.time = 150
+    expect(() => call.onRunStarted(2)).toThrow('began attempt 2 while its breaker was open')
+    call.onEndReported(false, 'circuit_open')
   })
 
   it('accepts no late result', () => {
@@ -187,6 +214,7 @@ describe('the other models of policies', () => {
     }
     const contract = new ShedContract({ name: 'n0.1', isAlive: true, clock } as never, runtime as never, {
       scheduler: undefined as never,
+      breakers: [],
       check: (fn) => fn(),
       onActive: () => {},
     })
@@ -202,7 +230,7 @@ describe('the other models of policies', () => {
     expect(() => report('bulkhead_full', 3)).toThrow('reported 3 rejected calls, expected 2')
     report('bulkhead_full', 2)
     expect(() => contract.checkReported(1000)).toThrow(
-      'n0.1 counted 1 calls of contract-shed rejected with circuit_open, expected 0',
+      'n0.1 counted 1 calls of contract.shed rejected with circuit_open, expected 0',
     )
   })
 

@@ -1,11 +1,9 @@
 import { BUDGET_OPERATION, SHARED_BUDGET } from '../invariants/budget-model.js'
 import type { CallLimits } from '../invariants/call-model.js'
 import {
+  CONTRACT_BREAKERS,
   CONTRACT_MAPPINGS,
   createContractPolicies,
-  GUARDED_BREAKER,
-  GUARDED_OPERATION,
-  SHED_OPERATION,
 } from '../policies/contract-policies.js'
 import { breakerSettings } from '../scenario/breaker-kinds.js'
 import {
@@ -63,8 +61,7 @@ export const createNodeConfig = (
     ),
   },
   circuitBreakers: {
-    [GUARDED_OPERATION]: GUARDED_BREAKER,
-    [SHED_OPERATION]: GUARDED_BREAKER,
+    ...CONTRACT_BREAKERS,
     mail: { ...breakerSettings(breakerKinds, 0), persistState: persists, share: 'state' },
     search: { ...breakerSettings(breakerKinds, 1), persistState: persists, share: 'counts' },
     billing: {

@@ -25,7 +25,7 @@ const ELEMENTS_PER_CALL = 16
 
 /** Classes that have elements at rest: fixed parts, parsed configuration, listeners, and metrics of the last hours. */
 const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
-  RuntimeCall: 1,
+  RuntimeCall: 3,
   // The subscriptions of the worker, and of the one that replays with `waitForBreaker` start.
   ReplayNotifications: 2,
   GuardExecutor: 2,
@@ -50,7 +50,7 @@ const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
   BreakerPersistence: 24,
   HandlerRegistry: 6,
   // With those of the models.
-  Listeners: 20,
+  Listeners: 24,
   PostgresDatabase: 6,
   // The known partitions of the five journals, with those of the days around midnight.
   Partitions: 16,

@@ -174,6 +174,7 @@ export class CallReference implements BulkheadUser {
 
   private onAttemptStarted(number: number, now: number): void {
     const { policy, limits } = this
+    if (limits.breaker?.isOpen) this.fail(`began attempt ${number} while its breaker was open`)
     if (number !== this.attempt + 1) this.fail(`began attempt ${number} after attempt ${this.attempt}`)
     if (number > policy.maxAttempts) this.fail(`began attempt ${number} of ${policy.maxAttempts}`)
     if (this.state === 'queued') {
@@ -276,6 +277,8 @@ export class CallReference implements BulkheadUser {
     const leftMs = this.totalDueAt - at
     const toleranceMs = this.clock.toleranceMs()
     if (range.min >= leftMs + toleranceMs) return stop('deadline')
+    // A retry that the breaker prevents takes nothing of the budget.
+    if (limits.breaker?.isOpen) return stop('circuit_open')
     if (limits.budget !== undefined && !limits.budget.withdraw(at)) return stop('budget_spent')
     const mayStop = range.max >= leftMs - toleranceMs
     return { at, range, reasons: mayStop ? stop('deadline').reasons : new Set() }
@@ -325,8 +328,21 @@ export class CallReference implements BulkheadUser {
     }
   }
 
+  /** A breaker that opened during the delay of a retry prevents the retry when the delay is over. */
+  private preventRetry(): void {
+    const { state, limits, nextStartAt, clock, result } = this
+    if (state !== 'waiting' || !limits.breaker?.isOpen) return
+    if (Math.abs(clock.now() - nextStartAt) > clock.toleranceMs()) return
+    const isUnwantedValue = result !== undefined && 'value' in result
+    const reasons = new Set([isUnwantedValue ? 'unwanted_value' : 'circuit_open'])
+    this.decision = { at: nextStartAt, range: undefined, reasons }
+    this.endAt = clock.now()
+    this.state = 'failed'
+  }
+
   /** The fallback was called. The returned function reports its end. */
   onFallback(): (result: CallReference['result']) => void {
+    this.preventRetry()
     if (this.stopRequest !== undefined)
       this.fail(`called its fallback after it was ${this.stopRequest.stopped}`)
     if (this.state === 'preparing') this.checkTime('called its fallback', this.totalDueAt)
@@ -371,6 +387,7 @@ export class CallReference implements BulkheadUser {
   }
 
   private checkReason(stopped: string): void {
+    this.preventRetry()
     const { stopRequest, state } = this
     if (stopRequest !== undefined) {
       if (stopped !== stopRequest.stopped) this.fail(`ended as ${stopped}, expected ${stopRequest.stopped}`)

@@ -36,17 +36,26 @@ const POLICY: ContractPolicy = {
 /** The operation with a breaker, which only an operator opens. */
 export const GUARDED_OPERATION = 'contract-guarded'
 
-/** The breakers of {@link GUARDED_OPERATION} and {@link SHED_OPERATION}. No failures open them, and they do not close by themselves. */
-export const GUARDED_BREAKER = {
+/** The settings of all breakers of the contract. No failures open them, and they do not close by themselves. */
+const BREAKER_SETTINGS = {
   failureThreshold: 1_000_000,
   windowDuration: 60_000,
   timeoutDuration: 3_600_000,
   share: 'none',
 } as const
 
-/** The operation whose calls are rejected by its bulkhead and by its breaker, which only an operator opens. */
-export const SHED_OPERATION = 'contract-shed'
-const SHED_POLICY = { maxAttempts: 1, bulkhead: { limit: 1, queue: 0 }, circuitBreaker: SHED_OPERATION }
+/**
+ * The operation whose calls are rejected by its bulkhead and by two breakers, those of its two policies. Only an operator opens them, for
+ * a time after which they are half open.
+ */
+export const SHED_OPERATION = 'contract.shed'
+const SHED_POLICY_ID = 'contract-shed'
+const SHED_LIMITED_POLICY_ID = 'contract-shed-limited'
+const createShedPolicy = (circuitBreaker: string) => ({
+  maxAttempts: 1,
+  bulkhead: { limit: 1, queue: 0 },
+  circuitBreaker,
+})
 
 /** All operations of the contract, and no others. */
 const OPERATION_PATTERN = /^contract[-.]/
@@ -73,6 +82,7 @@ export const CONTRACT_POLICIES = {
     jitterType: 'proportional',
     totalTimeout: Number.POSITIVE_INFINITY,
     budget: { ratio: 0.4, reservePerSecond: 0.1, window: 20_000 },
+    circuitBreaker: 'contract-budget',
   },
   'contract-hedge': {
     ...POLICY,
@@ -107,8 +117,19 @@ export const policyIdOf = (operation: ContractOperation): string =>
 
 /** The operation whose policy depends on the kind of the last failure. */
 export const CONTRACT_MAPPINGS = {
-  contract: { kinds: { rate_limited: LIMITED_POLICY_ID, default: 'contract-plain' } },
+  contract: {
+    kinds: { rate_limited: LIMITED_POLICY_ID, default: 'contract-plain' },
+    shed: { rate_limited: SHED_LIMITED_POLICY_ID, default: SHED_POLICY_ID },
+  },
 }
+
+/** The breakers of all policies of the contract, as they are in the configuration of a node. */
+export const CONTRACT_BREAKERS = Object.fromEntries(
+  [GUARDED_OPERATION, 'contract-budget', SHED_POLICY_ID, SHED_LIMITED_POLICY_ID].map((id) => [
+    id,
+    BREAKER_SETTINGS,
+  ]),
+)
 
 export type ContractOperation = keyof typeof CONTRACT_POLICIES
 
@@ -124,7 +145,8 @@ export const createContractPolicies = (): Record<string, object> =>
     Object.entries({
       ...CONTRACT_POLICIES,
       [LIMITED_POLICY_ID]: LIMITED_POLICY,
-      [SHED_OPERATION]: SHED_POLICY,
+      [SHED_POLICY_ID]: createShedPolicy(SHED_POLICY_ID),
+      [SHED_LIMITED_POLICY_ID]: createShedPolicy(SHED_LIMITED_POLICY_ID),
     })
       .filter(([id]) => id !== 'contract.kinds')
       .map(([id, policy]) => [

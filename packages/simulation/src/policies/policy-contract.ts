@@ -20,9 +20,9 @@ import {
   CONTRACT_POLICIES,
   type ContractOperation,
   type ContractPolicy,
-  GUARDED_OPERATION,
   isContractOperation,
   LIMITED_POLICY,
+  SHED_OPERATION,
 } from './contract-policies.js'
 import { ExpectedCounters } from './expected-counters.js'
 import { BreakerTimes } from './hedge-reference.js'
@@ -33,7 +33,7 @@ import {
   planContractGroup,
   planOutage,
 } from './planned-contract-calls.js'
-import { budgetLeft, describeRemains } from './runtime-internals.js'
+import { breakersOf, budgetLeft, describeRemains } from './runtime-internals.js'
 import { compareSession } from './session-check.js'
 import { ShedContract } from './shed-contract.js'
 
@@ -84,12 +84,12 @@ class ProcessCalls {
     this.rejectedCalls = rejectedCalls
     this.counters = new ExpectedCounters(runtime)
     for (const operation of CONTRACT_OPERATIONS) {
-      const { bulkhead, budget }: ContractPolicy = CONTRACT_POLICIES[operation]
+      const { bulkhead, budget, circuitBreaker }: ContractPolicy = CONTRACT_POLICIES[operation]
       const name = `${operation} of ${process.name}`
       this.limits.set(operation, {
         bulkhead: bulkhead && new BulkheadModel(name, bulkhead),
         budget: budget && new BudgetModel(budget),
-        breaker: operation === GUARDED_OPERATION ? new BreakerTimes() : undefined,
+        breaker: circuitBreaker === undefined ? undefined : new BreakerTimes(),
       })
     }
   }
@@ -115,6 +115,7 @@ export class PolicyContract {
   onStarted(process: Process, runtime: Holdfast): void {
     const rejectedCalls = new ShedContract(process, runtime, {
       scheduler: this.parts.scheduler,
+      breakers: breakersOf(runtime, SHED_OPERATION),
       check: (fn) => this.check(own, fn),
       onActive: (change) => this.parts.onActive(process, change),
     })
@@ -144,7 +145,8 @@ export class PolicyContract {
     if (own === undefined || own.isClosing) return
     const group = planContractGroup(choices)
     for (const planned of group) this.schedule(own, planned)
-    if (group.some(({ operation }) => operation === GUARDED_OPERATION)) this.scheduleOutage(own, choices)
+    for (const operation of new Set(group.map((planned) => planned.operation)))
+      if (own.limits.get(operation)?.breaker !== undefined) this.scheduleOutage(own, operation, choices)
     if (choices.chance(SHED_SHARE)) own.rejectedCalls.startBurst(choices)
     this.parts.scheduler.schedule(CALM_AFTER_MS, () => {
       if (!own.isClosing) this.check(own, () => this.checkCalm(own))
@@ -207,16 +209,16 @@ export class PolicyContract {
   private schedule(own: ProcessCalls, planned: PlannedContractCall): void {
     const { breaker } = own.limits.get(planned.operation) ?? {}
     this.parts.scheduler.schedule(planned.afterMs, () => {
-      // The breaker model rejects no calls: it is about the hedges of calls that run.
+      // The breaker model rejects no calls: it is about the hedges and the retries of calls that run.
       if (own.process.isAlive && !own.isClosing && breaker?.isOpen !== true) this.start(own, planned)
     })
   }
 
   /** An operator opens a breaker while calls run, and closes it again. */
-  private scheduleOutage(own: ProcessCalls, choices: Choices): void {
+  private scheduleOutage(own: ProcessCalls, operation: ContractOperation, choices: Choices): void {
     const { process, runtime, limits } = own
-    const times = limits.get(GUARDED_OPERATION)?.breaker
-    const { breaker } = runtime.guard(GUARDED_OPERATION)
+    const times = limits.get(operation)?.breaker
+    const { breaker } = runtime.guard(operation)
     if (times === undefined || breaker === undefined) return
     const { openAt, closeAt } = planOutage(choices)
     this.parts.scheduler.schedule(openAt, () => {

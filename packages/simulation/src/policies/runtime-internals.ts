@@ -1,4 +1,5 @@
 import type { Holdfast } from '@holdfast/runtime'
+import type { CircuitBreaker } from 'holdfast'
 import type { RuntimeContainer } from '../../../runtime/src/holdfast/runtime-container.js'
 import type { ContractOperation } from './contract-policies.js'
 
@@ -18,6 +19,10 @@ export function readSeries(runtime: Holdfast, operation: ContractOperation): rea
 export function budgetLeft(runtime: Holdfast, operation: ContractOperation): number | undefined {
   return containerOf(runtime).calls.operationFor(operation).guard.settings.budget?.left
 }
+
+/** The breakers of an operation: those of all its policies. */
+export const breakersOf = (runtime: Holdfast, operation: string): readonly CircuitBreaker[] =>
+  containerOf(runtime).calls.operationFor(operation).breakers
 
 interface QueueInternals {
   readonly head: unknown

@@ -1,5 +1,5 @@
 import type { Holdfast } from '@holdfast/runtime'
-import { isHoldfastError } from 'holdfast'
+import { type CircuitBreaker, isHoldfastError } from 'holdfast'
 import type { Scheduler } from '../engine/scheduler.js'
 import type { Choices } from '../engine/seeded-random.js'
 import { Violation } from '../engine/violation.js'
@@ -23,6 +23,8 @@ const MAX_RUN_MS = 1200
 /** What the contract needs of the simulation. */
 interface ShedParts {
   readonly scheduler: Scheduler
+  /** The breakers of the operation with bursts. */
+  readonly breakers: readonly CircuitBreaker[]
   /** Runs a check, unless the process has died. */
   check(fn: () => void): void
   /** The number of active calls of the process changes. */
@@ -31,7 +33,8 @@ interface ShedParts {
 
 /**
  * The rejected calls of one process, of all operations and reasons. It makes bursts of calls of an operation that its bulkhead and its
- * breaker reject in turn, and compares the records, the events and the counters of each reason with the errors of the calls.
+ * two breakers reject in turn, and compares the records, the events and the counters of each reason with the errors of the calls. A
+ * rejected call keeps no permit of the breakers that have admitted it.
  */
 export class ShedContract {
   private readonly process: Process
@@ -77,17 +80,19 @@ export class ShedContract {
     this.isClosing = true
   }
 
-  /** Makes calls of which some are rejected by the bulkhead, and some by the breaker, which an operator opens and closes. */
+  /** Makes calls of which some are rejected by the bulkhead, and some by the breakers, which an operator opens for a time and closes. */
   startBurst(choices: Choices): void {
-    const { breaker } = this.runtime.guard(SHED_OPERATION)
-    if (breaker === undefined) throw new Error(`${SHED_OPERATION} has no breaker`)
+    if (this.parts.breakers.length === 0) throw new Error(`${SHED_OPERATION} has no breaker`)
     for (let count = 0; count < BURST_CALLS; count++) {
       const ms = choices.between(1, MAX_RUN_MS)
       this.schedule(choices.between(0, BURST_MS), () => this.call(ms))
     }
-    const openAt = choices.between(0, BURST_MS)
-    this.schedule(openAt, () => breaker.trip())
-    this.schedule(openAt + choices.between(50, BURST_MS), () => breaker.reset())
+    for (const breaker of this.parts.breakers) {
+      const openAt = choices.between(0, BURST_MS)
+      const duration = choices.between(1, BURST_MS)
+      this.schedule(openAt, () => breaker.trip({ duration }))
+      this.schedule(openAt + choices.between(50, BURST_MS), () => breaker.reset())
+    }
   }
 
   private schedule(ms: number, act: () => void): void {
@@ -139,6 +144,19 @@ export class ShedContract {
   private onEnded(): void {
     this.runningCount--
     this.parts.onActive(-1)
+    this.parts.check(() => this.checkPermits())
+  }
+
+  private checkPermits(): void {
+    for (const { id, probePermits = [] } of this.parts.breakers) {
+      // A permit that was released in another epoch stays in the list, with a mark.
+      const held = probePermits.filter(({ epoch }) => epoch >= 0).length
+      if (held > this.runningCount)
+        throw new Violation(
+          'probes',
+          `${this.process.name} has ${held} permits of probes of ${id}, and ${this.runningCount} calls run`,
+        )
+    }
   }
 
   private onFailed(id: string, error: unknown): void {
