@@ -24,20 +24,29 @@ export class FaultyLink implements Link {
   private readonly choices: Choices
   /** Takes the fault of the command that is being sent. */
   private readonly takeFault: () => CommandFault | undefined
+  /** Whether no connection reaches the server. */
+  private readonly isOutage: () => boolean
   private readonly pending = new Set<(error: Error) => void>()
   private onLost: () => void = () => {}
   private arrivesAt = 0
   private repliesAt = 0
 
-  constructor(scheduler: Scheduler, choices: Choices, takeFault: () => CommandFault | undefined) {
+  constructor(
+    scheduler: Scheduler,
+    choices: Choices,
+    takeFault: () => CommandFault | undefined,
+    isOutage: () => boolean,
+  ) {
     this.scheduler = scheduler
     this.choices = choices
     this.takeFault = takeFault
+    this.isOutage = isOutage
   }
 
   open(): Promise<void> {
-    return new Promise((resolve) =>
+    return new Promise((resolve, reject) =>
       this.scheduler.schedule(2 * MEAN_DELAY_MS, () => {
+        if (this.isOutage()) return reject(new ConnectionLostError())
         this.isOpen = true
         resolve()
       }),
@@ -83,7 +92,8 @@ export class FaultyLink implements Link {
     this.onLost = listener
   }
 
-  private reset(): void {
+  /** The connection is lost. */
+  reset(): void {
     if (!this.isOpen) return
     this.isOpen = false
     for (const reject of this.pending) reject(new ConnectionLostError())

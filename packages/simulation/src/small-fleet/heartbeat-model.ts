@@ -16,6 +16,8 @@ const MAX_FAILED = 3
 export class HeartbeatModel {
   private readonly executedAt = new Map<string, number>()
   private readonly downSince = new Map<string, number>()
+  /** When an outage of Redis ended: what was missing before it is not counted. */
+  private outageEnd = 0
   private readonly intervalMs: number
   private readonly now: () => number
 
@@ -32,11 +34,21 @@ export class HeartbeatModel {
     }
   }
 
+  /** The time since the last heartbeat of a node. */
+  silentMs(node: string): number {
+    return this.now() - Math.max(this.executedAt.get(node) ?? 0, this.outageEnd)
+  }
+
+  onOutageEnded(): void {
+    this.outageEnd = this.now()
+    this.downSince.clear()
+  }
+
   check(nodes: readonly SimulatedNode[]): void {
     const now = this.now()
     for (const { name, runtime } of nodes) {
       if (runtime === undefined) continue
-      const silentMs = now - (this.executedAt.get(name) ?? 0)
+      const silentMs = this.silentMs(name)
       const limitMs = MAX_FAILED * this.intervalMs + RECOVERED_WITHIN_MS
       if (silentMs > limitMs)
         throw new Violation(

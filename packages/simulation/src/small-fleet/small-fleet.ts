@@ -1,4 +1,6 @@
 import type { Holdfast } from '@holdfast/runtime'
+import type { Store } from '@holdfast/store'
+import { HoldfastError } from 'holdfast'
 import { APPEND, BORROW, HEARTBEAT } from '../../../fleet/src/lua/scripts.js'
 import type { RedisClient, RedisDriver } from '../../../fleet/src/redis-client.js'
 import { memoryStore } from '../../../store/src/memory/index.js'
@@ -13,6 +15,7 @@ import { createSimulatedRedis } from '../substitutes/index.js'
 import { createRedisHost, createSimulatedRedisDriver } from '../substitutes/redis/client.js'
 import { type CommandFault, FaultyLink } from './faulty-link.js'
 import { HeartbeatModel } from './heartbeat-model.js'
+import { QUORUM_OPERATION, SHARED_BREAKERS, SharedBreakers } from './shared-breakers.js'
 
 const NODE_COUNT = 2
 const HEARTBEAT_MS = 3000
@@ -43,6 +46,23 @@ const FAULT_SHARE = new Map([
 const OTHER_FAULT_SHARE = 0.01
 const FAULTS: readonly CommandFault[] = ['not_executed', 'lost_reply', 'refused', 'slow']
 
+/** A Redis that no connection reaches for longer than three heartbeats forgets the nodes. Both reconnect within the last time. */
+const OUTAGE_AT_MS = [15_000, 80_000] as const
+const OUTAGE_MS = [9500, 14_000] as const
+const RECONNECTED_WITHIN_MS = 8000
+
+/** How often the store cannot read the live changes, after the nodes have started. */
+const STORE_FAULT_SHARE = 0.5
+const START_MS = 1000
+
+/** How often, around the outage, the nodes call a service that only one of them sees failing. */
+const QUORUM_CALL_MS = 1200
+const BEFORE_OUTAGE_MS = 8000
+
+/** The share of lost connections during which the other node ejects a member, and the time until then. */
+const EJECTION_SHARE = 0.5
+const MAX_EJECTION_MS = 50
+
 /** Ends the run of the scheduler. */
 class Stop extends Error {}
 
@@ -64,6 +84,9 @@ class SmallFleet {
   private readonly budgets: BudgetModel
   private readonly events: FleetEventModel
   private readonly heartbeats: HeartbeatModel
+  private readonly sharedBreakers: SharedBreakers
+  private readonly outage: { readonly at: number; readonly end: number }
+  private readonly links = new Set<FaultyLink>()
   private readonly trace: (subject: string, text: string) => void
   private violation: Violation | undefined
   private faultCount = 0
@@ -77,6 +100,15 @@ class SmallFleet {
     const redis = createSimulatedRedis()
     const check = (fn: () => void) => this.check(fn)
     this.heartbeats = new HeartbeatModel(redis, HEARTBEAT_MS, () => scheduler.now)
+    const outageAt = choices.between(...OUTAGE_AT_MS)
+    this.outage = { at: outageAt, end: outageAt + choices.between(...OUTAGE_MS) }
+    this.sharedBreakers = new SharedBreakers({
+      redis,
+      heartbeatMs: HEARTBEAT_MS,
+      now: () => scheduler.now,
+      redisNow: () => START_WALL_MS + scheduler.now,
+      silentMs: (node) => this.heartbeats.silentMs(node),
+    })
     this.events = new FleetEventModel(redis, check, () => scheduler.now, true)
     this.budgets = new BudgetModel(check)
     const host = createRedisHost(redis, () => START_WALL_MS + scheduler.now)
@@ -86,7 +118,7 @@ class SmallFleet {
         new SimulatedNode(`n${at}`, scheduler, choices.fork(), {
           connect: (process) => ({
             config: createFleetConfig(`n${at}`),
-            openStore: async () => memoryStore(),
+            openStore: async () => this.createStore(),
             redisDriver: this.createDriver(host, process),
           }),
           onEntered: () => {},
@@ -108,11 +140,28 @@ class SmallFleet {
           scheduler.schedule(at + choices.between(0, BURST_MS), () => this.call(node, isFailing))
       }
     }
+    const [failing, healthy] = (choices.chance(0.5) ? nodes : nodes.toReversed()) as [
+      SimulatedNode,
+      SimulatedNode,
+    ]
+    const { at: outageAt, end: outageEnd } = this.outage
+    for (const node of nodes)
+      for (
+        let at = outageAt - BEFORE_OUTAGE_MS;
+        at < outageEnd + RECONNECTED_WITHIN_MS;
+        at += choices.between(0, 2 * QUORUM_CALL_MS)
+      )
+        scheduler.schedule(at, () => this.callQuorum(node, node === failing))
+    scheduler.schedule(this.outage.at, () => {
+      for (const link of this.links) link.reset()
+    })
+    scheduler.schedule(this.outage.end, () => this.heartbeats.onOutageEnded())
     for (let at = CHECK_INTERVAL_MS; at < END_MS; at += CHECK_INTERVAL_MS)
       scheduler.schedule(at, () =>
         this.check(() => {
           this.events.checkSent(nodes)
-          this.heartbeats.check(nodes)
+          if (!this.isOutage()) this.heartbeats.check(nodes)
+          this.sharedBreakers.check(nodes, healthy, this.isOutage())
         }),
       )
     try {
@@ -131,6 +180,7 @@ class SmallFleet {
       stats: {
         smallFleetSchedulerEvents: scheduler.eventCount,
         smallFleetFaults: this.faultCount,
+        smallFleetEjections: this.sharedBreakers.ejectedCount,
         smallFleetRetries: this.budgets.takenCount,
         smallFleetDeniedRetries: this.budgets.deniedCount,
         smallFleetEventsStored: this.events.storedCount,
@@ -167,6 +217,19 @@ class SmallFleet {
     runtime.run(BUDGET_OPERATION, call, options).catch(() => {})
   }
 
+  private callQuorum({ runtime }: SimulatedNode, isFailing: boolean): void {
+    const call = () => {
+      if (isFailing)
+        throw Object.assign(new Error('this node does not reach the service'), { code: 'ECONNRESET' })
+    }
+    runtime?.run(QUORUM_OPERATION, call).catch(() => {})
+  }
+
+  private isOutage(): boolean {
+    const { now } = this.scheduler
+    return now >= this.outage.at && now < this.outage.end
+  }
+
   /** A driver whose clients tell their connection which fault the next command has. */
   private createDriver(host: ReturnType<typeof createRedisHost>, process: Process): RedisDriver {
     let next: CommandFault | undefined
@@ -178,7 +241,11 @@ class SmallFleet {
     const driver = createSimulatedRedisDriver({
       host,
       clock: process.clock,
-      connect: () => new FaultyLink(this.scheduler, this.choices, takeFault),
+      connect: () => {
+        const link = new FaultyLink(this.scheduler, this.choices, takeFault, () => this.isOutage())
+        this.links.add(link)
+        return link
+      },
     })
     const plan = (command: string, script: unknown) => {
       next = this.planFault(process, command, script)
@@ -200,14 +267,40 @@ class SmallFleet {
     return { ...driver, load }
   }
 
+  /** A store in memory that at times cannot read the live changes, which a node reads when it is connected again. */
+  private createStore(): Store {
+    const store = memoryStore()
+    const { layers } = store
+    const latest = layers.latest.bind(layers)
+    layers.latest = async () => {
+      const { now } = this.scheduler
+      if (now > START_MS && now < FAULTS_END_MS && this.choices.chance(STORE_FAULT_SHARE))
+        throw new HoldfastError('STORE_UNAVAILABLE', 'the simulated store cannot be read', { status: 503 })
+      return latest()
+    }
+    return store
+  }
+
   private planFault(process: Process, command: string, script: unknown): CommandFault | undefined {
-    if (this.scheduler.now > FAULTS_END_MS) return undefined
+    const { now } = this.scheduler
+    const { at, end } = this.outage
+    if (now > FAULTS_END_MS || (now >= at && now < end + RECONNECTED_WITHIN_MS)) return undefined
     const share = FAULT_SHARE.get(String(script)) ?? OTHER_FAULT_SHARE
     if (!this.choices.chance(share)) return undefined
     this.faultCount++
     const fault = this.choices.pick(FAULTS)
+    const isLost = fault === 'not_executed' || fault === 'lost_reply'
+    if (isLost && this.choices.chance(EJECTION_SHARE)) this.ejectMember(process)
     this.trace(process.name, `${command} ${fault}`)
     return fault
+  }
+
+  /** Another node ejects a member while a process connects again. */
+  private ejectMember(process: Process): void {
+    this.scheduler.schedule(this.choices.between(0, MAX_EJECTION_MS), () => {
+      const runtime = this.nodes.find((node) => node.process !== process)?.runtime
+      if (runtime !== undefined) this.sharedBreakers.eject(runtime)
+    })
   }
 
   private checkEnd(): void {
@@ -225,9 +318,11 @@ class SmallFleet {
 }
 
 const createFleetConfig = (node: string): object => ({
+  ...SHARED_BREAKERS,
   shared: 'redis://redis.example:6379',
   node: { id: node, heartbeat: HEARTBEAT_MS },
   policies: {
+    ...SHARED_BREAKERS.policies,
     [BUDGET_OPERATION]: { maxAttempts: 4, baseDelay: 20, maxDelay: 60, budget: SHARED_BUDGET },
   },
 })
