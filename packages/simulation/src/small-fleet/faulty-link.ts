@@ -35,7 +35,7 @@ export class FaultyLink implements Link {
     scheduler: Scheduler,
     choices: Choices,
     takeFault: () => CommandFault | undefined,
-    isOutage: () => boolean,
+    isOutage: () => boolean = () => false,
   ) {
     this.scheduler = scheduler
     this.choices = choices
