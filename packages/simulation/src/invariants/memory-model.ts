@@ -61,8 +61,9 @@ const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
   EventBus: 17,
   DenseStore: 4096,
   LabelledValues: 200,
-  // The blocks of all series, which each operation and policy of the configuration has.
-  TimeSeries: 172,
+  // The blocks of all series, which each operation and policy of the configuration has. Steps of the clock over the start of a
+  // block add a second one to those of the busy operations.
+  TimeSeries: 240,
   LatencyLog: 60,
   OperationRecorder: 96,
   OperationCompiler: 80,
