@@ -21,7 +21,7 @@ export interface FleetNode {
 const NODE_KEYS = ['holdfast:{nodes}:live', 'holdfast:{nodes}:records'] as const
 
 /** The number of nodes that is assumed while it is not known. */
-const ASSUMED_NODES = 2
+export const ASSUMED_NODES = 2
 
 /** An uncertain number of nodes: more than there can be, so that no vote is decided before its round is over. */
 export const UNCERTAIN_COUNT = 1e9

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { UNCERTAIN_COUNT } from '../../src/membership.js'
+import { ASSUMED_NODES, UNCERTAIN_COUNT } from '../../src/membership.js'
 import { connectLoneNode, HEARTBEAT_MS } from '../lone-node.js'
 
 // A node lost Redis by the timeout of one command while its heartbeat was under way, and the reply to the heartbeat arrived after that.
@@ -11,7 +11,7 @@ it('the reply to a heartbeat that began before a loss of Redis does not make the
   redis.isUp = false
   membership.onDisconnected()
   await heartbeat
-  expect(membership.liveNodes).toBe(2)
+  expect(membership.liveNodes).toBe(ASSUMED_NODES)
   await clock.advance(10 * HEARTBEAT_MS)
   redis.isUp = true
   await membership.heartbeat()
