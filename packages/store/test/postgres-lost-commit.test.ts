@@ -6,8 +6,8 @@ import { at } from './contract/records.js'
 import { openMigratedDatabase } from './migrated-database.js'
 import { PostgresServer } from './postgres-server.js'
 
-const server = (await PostgresServer.start()) as PostgresServer
-afterAll(() => server?.remove())
+const server = await PostgresServer.start()
+afterAll(() => server.remove())
 
 /** A driver whose connection ends after the server has executed a COMMIT and before its reply, if `losesReply` returns true. */
 async function createLossyDriver(losesReply: () => boolean): Promise<PostgresDriver> {
@@ -29,17 +29,23 @@ async function createLossyDriver(losesReply: () => boolean): Promise<PostgresDri
   return { Client, Pool: LossyPool }
 }
 
-/** The layers of a database, and a function that lets the replies to the next COMMITs get lost. */
+/** The layers of a database, with a function that lets the reply to the next COMMIT get lost, and the number of lost replies. */
 async function openLayers(schema: string) {
-  let lostCount = 0
-  const driver = await createLossyDriver(() => lostCount-- > 0)
+  let losesNext = false
+  let lostReplies = 0
+  const driver = await createLossyDriver(() => {
+    if (!losesNext) return false
+    losesNext = false
+    lostReplies++
+    return true
+  })
   const layers = new PostgresLayers(await openMigratedDatabase(server.url, schema, driver))
-  lostCount = 0
   return {
     layers,
-    loseReplies: (count: number) => {
-      lostCount = count
+    loseNextReply: () => {
+      losesNext = true
     },
+    lostReplies: () => lostReplies,
   }
 }
 
@@ -47,17 +53,19 @@ const version = (by: string) => ({ version: 1, by, at: at(1), layer: { policies:
 
 describe('a live change in PostgreSQL whose COMMIT got no reply', () => {
   it('is acknowledged and stored once', async () => {
-    const { layers, loseReplies } = await openLayers('lost_layer_commit')
-    loseReplies(1)
+    const { layers, loseNextReply, lostReplies } = await openLayers('lost_layer_commit')
+    loseNextReply()
     expect(await layers.append(version('ann'), 0)).toBe(true)
+    expect(lostReplies()).toBe(1)
     expect((await layers.history()).map(({ by }) => by)).toEqual(['ann'])
   })
 
   it('is reported as a conflict if another process had stored the version before', async () => {
-    const { layers, loseReplies } = await openLayers('lost_layer_conflict')
+    const { layers, loseNextReply, lostReplies } = await openLayers('lost_layer_conflict')
     await layers.append(version('bob'), 0)
-    loseReplies(1)
+    loseNextReply()
     expect(await layers.append(version('ann'), 0)).toBe(false)
+    expect(lostReplies()).toBe(1)
     expect((await layers.history()).map(({ by }) => by)).toEqual(['bob'])
   })
 })
