@@ -62,14 +62,14 @@ function describeMachine() {
 /** @param {string} file @returns {Series} */
 export function readSeries(file) {
   if (!existsSync(file))
-    throw new SeriesError(`There is no series to resume: ${file} does not exist. Start one without --resume.`)
+    throw new SeriesError(`${file} does not exist. Start a series: npm run test:stability`)
   /** @type {Partial<Series> | undefined} */
   let series
   try {
     series = JSON.parse(readFileSync(file, 'utf8'))
   } catch {}
   if (series?.version !== VERSION || !Array.isArray(series.runs))
-    throw new SeriesError(`${file} is not a file of this version. Start a new series without --resume.`)
+    throw new SeriesError(`${file} is not a file of this version. Start a new series: npm run test:stability`)
   return /** @type {Series} */ (series)
 }
 

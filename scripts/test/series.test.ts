@@ -153,12 +153,12 @@ describe('a series is not resumed', () => {
 
   test('if there is none, or its file cannot be read', async () => {
     await expect(run([], { resume: true, count: 1 })).rejects.toThrow(
-      `There is no series to resume: ${file} does not exist. Start one without --resume.`,
+      `${file} does not exist. Start a series: npm run test:stability`,
     )
     await run([PASSED])
     writeFileSync(file, '{ "version": 1')
     await expect(run([], { resume: true, count: 1 })).rejects.toThrow(
-      `${file} is not a file of this version. Start a new series without --resume.`,
+      `${file} is not a file of this version. Start a new series: npm run test:stability`,
     )
   })
 })

@@ -23,7 +23,7 @@ const createSeries = (runs: Run[], setting: Partial<Series> = {}): Series => ({
 
 it('describes the runs of a series as a table', () => {
   expect(describeSeries([createSeries([run('2026-11-19T05:00:00.000Z')])])).toBe(
-    `Runs of \`npm test\` at commit 0123456789ab, beside 2 busy processes: 1. All passed. Machine: 2 cores.
+    `1 runs of \`npm test\` at commit 0123456789ab, beside 2 busy processes. All passed. Machine: 2 cores.
 
 | start (UTC) | duration | passed | failed | skipped |
 |---|---|---|---|---|
@@ -33,10 +33,12 @@ it('describes the runs of a series as a table', () => {
 
 it('orders the runs of several series by their starts', () => {
   const early = createSeries([run('2026-11-19T05:00:00.000Z'), run('2026-11-19T05:20:00.000Z')], { busy: 0 })
-  const late = createSeries([run('2026-11-19T05:10:00.000Z')], { busy: 0 })
+  const late = createSeries([run('2026-11-19T05:09:00.000Z')], { busy: 0 })
   const text = describeSeries([early, late])
-  expect(text).toContain('at commit 0123456789ab, in 2 clones at the same time: 3. All passed.')
-  expect(text.match(/05:\d\d/g)).toEqual(['05:00', '05:10', '05:20'])
+  expect(text).toContain(
+    '3 runs of `npm test` at commit 0123456789ab, in 2 clones at the same time. All passed.',
+  )
+  expect(text.match(/05:\d\d/g)).toEqual(['05:00', '05:09', '05:20'])
 })
 
 it('names the failed tests with the number of their failures', () => {
@@ -44,14 +46,20 @@ it('names the failed tests with the number of their failures', () => {
     run(start, ['a > b']),
   )
   const text = describeSeries([createSeries([...failing, run('2026-11-19T05:40:00.000Z')])])
-  expect(text).toContain('beside 2 busy processes: 3. 2 failed.')
+  expect(text).toContain('beside 2 busy processes. 2 failed.')
   expect(text).toContain('\n- 2 × a > b')
 })
 
-it('is rejected for series of different commits, and without a run', () => {
+it('rejects series that are not one measurement', () => {
   const series = createSeries([run('2026-11-19T05:00:00.000Z')])
-  expect(() => describeSeries([series, { ...series, commit: 'other' }])).toThrow(
-    'got 0123456789abcdef, other',
+  const later = createSeries([run('2026-11-19T06:00:00.000Z')])
+  expect(() => describeSeries([series, { ...series, commit: 'b' }])).toThrow(
+    'expected series of one commit, got 0123456789abcdef and b',
   )
-  expect(() => describeSeries([{ ...series, runs: [] }])).toThrow('expected at least one run')
+  expect(() => describeSeries([series, { ...series, command: 'vitest run' }])).toThrow(
+    'expected series of one command, got npm test and vitest run',
+  )
+  expect(() => describeSeries([series, later])).toThrow('expected series that ran at the same time')
+  expect(() => describeSeries([series, series])).toThrow('expected different series, got a run twice')
+  expect(() => describeSeries([{ ...series, runs: [] }])).toThrow('expected at least one run of each series')
 })
