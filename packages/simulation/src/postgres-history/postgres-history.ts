@@ -2,7 +2,7 @@ import { Scheduler } from '../engine/scheduler.js'
 import { Choices } from '../engine/seeded-random.js'
 import { Violation } from '../engine/violation.js'
 import { VirtualClock } from '../engine/virtual-clock.js'
-import { type CommandFault, FaultyLink } from '../small-fleet/faulty-link.js'
+import { FaultyLink, type RequestFault } from '../network/faulty-link.js'
 import { HistoryClock } from '../store-history/history-clock.js'
 import type { HistoryContext } from '../store-history/history-part.js'
 import { HistoryStop, runHistory } from '../store-history/run-history.js'
@@ -36,9 +36,9 @@ export async function runPostgresHistory(
   const report = (found: Violation) => {
     violation ??= found
   }
-  let fault: { readonly kind: CommandFault; requestsLeft: number } | undefined
+  let fault: { readonly kind: RequestFault; requestsLeft: number } | undefined
 
-  const takeFault = (): CommandFault | undefined => {
+  const takeFault = (): RequestFault | undefined => {
     if (fault === undefined || --fault.requestsLeft !== 0) return undefined
     return fault.kind
   }

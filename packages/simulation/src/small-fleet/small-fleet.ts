@@ -10,10 +10,10 @@ import { Violation } from '../engine/violation.js'
 import { START_WALL_MS } from '../engine/virtual-clock.js'
 import { BUDGET_OPERATION, BudgetModel, SHARED_BUDGET } from '../invariants/budget-model.js'
 import { FleetEventModel } from '../invariants/fleet-event-model.js'
+import { FaultyLink, type RequestFault } from '../network/faulty-link.js'
 import { type Process, SimulatedNode } from '../process/simulated-node.js'
 import { createSimulatedRedis } from '../substitutes/index.js'
 import { createRedisHost, createSimulatedRedisDriver } from '../substitutes/redis/client.js'
-import { type CommandFault, FaultyLink } from './faulty-link.js'
 import { HeartbeatModel } from './heartbeat-model.js'
 import { QUORUM_OPERATION, SHARED_BREAKERS, SharedBreakers } from './shared-breakers.js'
 
@@ -44,7 +44,7 @@ const FAULT_SHARE = new Map([
   [HEARTBEAT.sha, 0.12],
 ])
 const OTHER_FAULT_SHARE = 0.01
-const FAULTS: readonly CommandFault[] = ['not_executed', 'lost_reply', 'refused', 'slow']
+const FAULTS: readonly RequestFault[] = ['not_executed', 'lost_reply', 'rejected', 'slow']
 
 /** A Redis that no connection reaches for longer than three heartbeats forgets the nodes. Both reconnect within the last time. */
 const OUTAGE_AT_MS = [15_000, 80_000] as const
@@ -74,8 +74,8 @@ export interface SmallFleetResult {
 
 /**
  * Two processes with one Redis, of whose commands single ones fail: a command is not executed, its reply is lost with the connection,
- * it is rejected, or it is slow. Everything that a node repeats must continue after each of these: requests for retries, events,
- * heartbeats and connections.
+ * it is rejected, or it is slow. Once, no connection reaches Redis. Everything that a node repeats must continue after each of these:
+ * requests for retries, events, heartbeats and connections.
  */
 class SmallFleet {
   readonly scheduler: Scheduler
@@ -232,7 +232,7 @@ class SmallFleet {
 
   /** A driver whose clients tell their connection which fault the next command has. */
   private createDriver(host: ReturnType<typeof createRedisHost>, process: Process): RedisDriver {
-    let next: CommandFault | undefined
+    let next: RequestFault | undefined
     const takeFault = () => {
       const fault = next
       next = undefined
@@ -281,7 +281,7 @@ class SmallFleet {
     return store
   }
 
-  private planFault(process: Process, command: string, script: unknown): CommandFault | undefined {
+  private planFault(process: Process, command: string, script: unknown): RequestFault | undefined {
     const { now } = this.scheduler
     const { at, end } = this.outage
     if (now > FAULTS_END_MS || (now >= at && now < end + RECONNECTED_WITHIN_MS)) return undefined

@@ -1,29 +1,29 @@
 import type { Scheduler } from '../engine/scheduler.js'
 import type { Choices } from '../engine/seeded-random.js'
-import { ConnectionLostError, type Link } from '../network/link.js'
+import { ConnectionLostError, type Link } from './link.js'
 
 /**
- * What happens to one command: the connection ends before or after the server executes it, the server rejects it with an error about
- * this command only, or it is slow.
+ * What happens to one request: the connection ends before or after the server executes it, the server replies with an error about
+ * this request only, or it is slow. The error is one of Redis.
  */
-export type CommandFault = 'not_executed' | 'lost_reply' | 'refused' | 'slow'
+export type RequestFault = 'not_executed' | 'lost_reply' | 'rejected' | 'slow'
 
 /** The mean time of a packet. */
 const MEAN_DELAY_MS = 3
 
-/** The longest additional time of a slow command. A connection gives up a command after half a second. */
+/** The longest additional time of a slow request. Clients with a shorter timeout give up some of them. */
 const MAX_SLOW_MS = 900
 
 /** Packets of one connection arrive one after another. */
 const PACKET_MS = 0.001
 
-/** A connection to a substitute on which single commands fail. */
+/** A connection to a substitute on which single requests fail. */
 export class FaultyLink implements Link {
   isOpen = false
   private readonly scheduler: Scheduler
   private readonly choices: Choices
-  /** Takes the fault of the command that is being sent. */
-  private readonly takeFault: () => CommandFault | undefined
+  /** Takes the fault of the request that is being sent. */
+  private readonly takeFault: () => RequestFault | undefined
   /** Whether no connection reaches the server. */
   private readonly isOutage: () => boolean
   private readonly pending = new Set<(error: Error) => void>()
@@ -34,7 +34,7 @@ export class FaultyLink implements Link {
   constructor(
     scheduler: Scheduler,
     choices: Choices,
-    takeFault: () => CommandFault | undefined,
+    takeFault: () => RequestFault | undefined,
     isOutage: () => boolean = () => false,
   ) {
     this.scheduler = scheduler
@@ -67,7 +67,8 @@ export class FaultyLink implements Link {
         // Some servers still execute what a closed connection has sent.
         if (!this.isOpen && choices.chance(0.5)) return
         if (fault === 'not_executed') return this.reset()
-        const result = fault === 'refused' ? ({ error: 'ERR the simulated Redis refuses' } as T) : execute()
+        const result =
+          fault === 'rejected' ? ({ error: 'ERR the simulated server rejects this request' } as T) : execute()
         if (fault === 'lost_reply') return this.reset()
         this.repliesAt = Math.max(this.repliesAt + PACKET_MS, scheduler.now + choices.delay(MEAN_DELAY_MS))
         scheduler.schedule(this.repliesAt - scheduler.now, () => {
