@@ -159,3 +159,34 @@ describe('an append of a journal that fails', () => {
     )
   })
 })
+
+it('a deletion whose count is uncertain must have deleted the rows', async () => {
+  const stored = new Map<string, number>()
+  const kind: TableKind = {
+    name: 'rows',
+    planChange: (_context, { size }) => ({
+      what: size === 0 ? 'insert' : 'deletion',
+      apply: () => ({ rows: new Map([['a', size === 0 ? 1 : undefined]]), result: size }),
+      call: async () => {
+        if (size === 0) stored.set('a', 1)
+        return 0
+      },
+    }),
+    planRead: (_context, expected) => ({
+      what: 'read',
+      result: expected.size,
+      call: async () => stored.size,
+    }),
+    load: async () => stored,
+  }
+  const store = memoryStore()
+  const run = async <T>(_process: StoreProcess, work: (store: Store) => Promise<T>): Promise<Outcome<T>> => ({
+    kind: 'ok',
+    value: await work(store),
+    isCountUncertain: true,
+  })
+  const createPart = (context: HistoryContext) => new TableHistory(kind, context)
+  expect(await findViolation(createPart, { run }, createProcess('p1', store))).toContain(
+    'the store returned 1 for read, expected 0',
+  )
+})

@@ -65,11 +65,9 @@ export async function runPostgresHistory(
   ): Promise<Outcome<T>> => {
     try {
       const value = await work(store)
-      const wasHit = fault !== undefined && fault.requestsLeft <= 0
+      const isReplyLost = fault?.kind === 'lost_reply' && fault.requestsLeft <= 0
       // A deletion that is repeated after a lost reply does not know how many rows it has deleted.
-      return wasHit && typeof value === 'number'
-        ? { kind: 'failed', error: undefined }
-        : { kind: 'ok', value }
+      return { kind: 'ok', value, isCountUncertain: isReplyLost && typeof value === 'number' }
     } catch (error) {
       report(new Violation('hangs', `a call of ${name} failed after one lost request: ${String(error)}`))
       return { kind: 'failed', error }

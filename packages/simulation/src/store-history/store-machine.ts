@@ -17,7 +17,12 @@ import { isHit, type TargetedFault } from './targeted-fault.js'
 
 /** How a call of a store ended. */
 export type Outcome<T> =
-  | { readonly kind: 'ok'; readonly value: T }
+  | {
+      readonly kind: 'ok'
+      readonly value: T
+      /** Whether the call was repeated after a lost reply and counts only what its last execution changed. */
+      readonly isCountUncertain?: boolean
+    }
   | { readonly kind: 'failed'; readonly error: unknown }
   | { readonly kind: 'died' }
   /** The process does not respond. */
