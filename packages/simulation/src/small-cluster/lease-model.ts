@@ -148,14 +148,14 @@ export class LeaseModel {
       case 'deadLetters.settle':
         return this.onSettleReplied(process, args as [string, string, Settlement], hasFailed, result)
       case 'deadLetters.renew': {
-        const lease = this.leases.get(first as string)
-        if (hasFailed && lease?.owner === owner) lease.failedRenewals++
+        if (hasFailed) this.countFailedRenewal(first as string, owner)
         return
       }
       case 'deadLetters.lease': {
-        const lease = this.leases.get(first as string)
-        if (hasFailed && lease?.owner === owner) lease.failedRenewals++
-        if (hasFailed) this.abandon(first as string, owner)
+        if (!hasFailed) return
+        this.countFailedRenewal(first as string, owner)
+        // While its handler runs, the process still renews the lease, and settles it at the end.
+        if (this.runs.get(first as string)?.lease.owner !== owner) this.abandon(first as string, owner)
         return
       }
       case 'deadLetters.leaseNext':
@@ -179,13 +179,17 @@ export class LeaseModel {
         this.withoutHandlerSince.delete(id)
     for (const id of ids) {
       const key = `${process} ${id}`
+      if (this.handlers.has(key)) {
+        this.withoutHandlerSince.delete(key)
+        continue
+      }
       const since = this.withoutHandlerSince.get(key) ?? this.now()
-      if (this.handlers.has(key)) this.withoutHandlerSince.delete(key)
-      else this.withoutHandlerSince.set(key, since)
-      if (!this.handlers.has(key) && this.now() - since > MAX_SETTLING_MS)
+      this.withoutHandlerSince.set(key, since)
+      const ms = this.now() - since
+      if (ms > MAX_SETTLING_MS)
         throw new Violation(
           'lease',
-          `${process} regards ${id} as being replayed ${this.now() - since} ms after its handler has ended`,
+          `${process} regards ${id} as being replayed, and no handler of it has run for ${ms} ms`,
         )
     }
   }
@@ -303,6 +307,11 @@ export class LeaseModel {
     this.failedSettlements.add(key)
     if (this.closing.has(process)) this.failedAtClose.add(key)
     if (status === 'pending') this.abandon(id, owner)
+  }
+
+  private countFailedRenewal(id: string, owner: string): void {
+    const lease = this.leases.get(id)
+    if (lease?.owner === owner) lease.failedRenewals++
   }
 
   private abandon(id: string, owner: string): void {
