@@ -45,7 +45,7 @@ const handledBy = ({ name }: Process): readonly QueueOperation[] =>
       : QUEUE_OPERATIONS
 
 /** The share of handlers that end while a call about their lease is under way, and the longest time until then. */
-const END_BESIDE_CALL_SHARE = 0.4
+const END_BESIDE_CALL_SHARE = 0.15
 const MAX_BESIDE_CALL_MS = 6
 
 interface Item {
