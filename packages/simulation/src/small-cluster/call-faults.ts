@@ -68,13 +68,27 @@ export class CallFaults {
   count = 0
   /** False while the cluster starts, and at the end. */
   isOn = false
-  /** The entries whose renewals fail until their lease has ended. */
-  readonly expiringIds = new Set<string>()
+  /** The processes whose renewals of an entry fail until its lease has ended, by entry. */
+  private readonly expiring = new Map<string, string>()
   private readonly choices: Choices
   private readonly inSequence = new Map<string, number>()
 
   constructor(choices: Choices) {
     this.choices = choices
+  }
+
+  /** The renewals of an entry by this process fail until its lease has ended. */
+  startExpiring(process: string, id: string): void {
+    this.expiring.set(id, process)
+  }
+
+  endExpiring(id: string): void {
+    this.expiring.delete(id)
+  }
+
+  /** Whether the renewals of an entry by this process fail. If the process has died, those of the next one do not. */
+  isExpiring(process: string, id: string): boolean {
+    return this.expiring.get(id) === process
   }
 
   plan({ process, method, args }: StoreCall): CallFault | undefined {
@@ -83,7 +97,7 @@ export class CallFaults {
     const subject = typeof args[0] === 'string' ? args[0] : ''
     const key = `${process} ${method} ${subject}`
     const before = this.inSequence.get(key) ?? 0
-    const isExpiring = method === 'deadLetters.renew' && this.expiringIds.has(subject)
+    const isExpiring = method === 'deadLetters.renew' && this.isExpiring(process, subject)
     const fails = isExpiring
       ? before < RENEWALS_OF_A_LEASE
       : before < rule.maxInSequence && this.choices.chance(rule.share)

@@ -115,16 +115,12 @@ export class QueueActions {
 
   /** Stores and replays an entry whose renewals fail until its lease has ended. Then the process must acquire it again. */
   async replayExpiring(process: Process, runtime: Holdfast): Promise<void> {
-    const { faults, queue } = this.cluster
-    const item = this.createItem(SOLE_OPERATION)
-    const entry = await runtime.deadLetters
-      .enqueue({ ...item, error: errorOf('ECONNRESET') })
-      .catch(() => undefined)
-    if (entry === undefined || !process.isAlive || this.cluster.isClosing(process.name)) return
-    this.cluster.check(() => queue.onAcknowledged(entry.dlqId, item.idempotencyKey, item.payload))
-    faults.expiringIds.add(entry.dlqId)
-    await this.replayEntry(process, runtime, entry.dlqId)
-    faults.expiringIds.delete(entry.dlqId)
+    const { faults } = this.cluster
+    const id = await this.enqueue(process, runtime, this.createItem(SOLE_OPERATION), true)
+    if (id === undefined || !process.isAlive || this.cluster.isClosing(process.name)) return
+    faults.startExpiring(process.name, id)
+    await this.replayEntry(process, runtime, id)
+    faults.endExpiring(id)
   }
 
   /** Ends some handlers while a call about their lease is under way. */
@@ -133,7 +129,7 @@ export class QueueActions {
     const id = String(args[0])
     const end = this.handlerEnds.get(`${process} ${id}`)
     const { choices, faults, scheduler } = this.cluster
-    const isExpiring = faults.expiringIds.has(id)
+    const isExpiring = faults.isExpiring(process, id)
     // The lease of such an entry must end before its handler.
     if (method === 'deadLetters.renew' && isExpiring) return
     if (end !== undefined && (isExpiring || choices.chance(END_BESIDE_CALL_SHARE)))
@@ -232,13 +228,13 @@ export class QueueActions {
     const id = this.pickId()
     if (id === undefined) return
     const payload = { edited: true, text: `secret of ${id}` }
-    this.expectEnd(process, `the edit of ${id}`, () => runtime.deadLetters.edit(id, payload))
+    void this.expectEnd(process, `the edit of ${id}`, () => runtime.deadLetters.edit(id, payload))
   }
 
   complete(process: Process, runtime: Holdfast): void {
     const id = this.pickId()
     if (id !== undefined)
-      this.expectEnd(process, `the completion of ${id}`, () => runtime.deadLetters.complete(id))
+      void this.expectEnd(process, `the completion of ${id}`, () => runtime.deadLetters.complete(id))
   }
 
   /** Encrypts all payloads with the newest key of a process. */
@@ -291,12 +287,18 @@ export class QueueActions {
     })
   }
 
-  private async enqueue(process: Process, runtime: Holdfast, item: Item, isNew: boolean): Promise<void> {
+  /** Stores an item. Returns the id of its entry; undefined if it was rejected. */
+  private enqueue(
+    process: Process,
+    runtime: Holdfast,
+    item: Item,
+    isNew: boolean,
+  ): Promise<string | undefined> {
     const { queue, port, scheduler } = this.cluster
     const { payload, idempotencyKey: key } = item
     const startedAt = scheduler.now
     const wasNearlyFull = isNew && startedAt - this.nearlyFullSince > COUNT_MS
-    this.expectEnd(process, `the request to store ${key}`, async () => {
+    return this.expectEnd(process, `the request to store ${key}`, async () => {
       try {
         const { dlqId } = await runtime.deadLetters.enqueue({ ...item, error: errorOf('ECONNRESET') })
         this.cluster.checkAlive(process, () => {
@@ -304,11 +306,13 @@ export class QueueActions {
           const isCalm = port.isFaultless(process.name, FULL_KNOWN_MS)
           if (wasNearlyFull && queue.isNearlyFull && isCalm) queue.checkWarned(process.name)
         })
+        return dlqId
       } catch (error) {
         this.cluster.checkAlive(process, () => {
           const hadFault = !port.isFaultless(process.name, scheduler.now - startedAt + 1)
           if (!this.cluster.isClosing(process.name)) queue.onRejected(key, payload, codeOf(error), hadFault)
         })
+        return undefined
       }
     })
   }
@@ -323,7 +327,7 @@ export class QueueActions {
     const mustReject =
       settings.refuses && isKnown && startedAt - (this.fullSince ?? Number.POSITIVE_INFINITY) > FULL_KNOWN_MS
     let attempts = 0
-    this.expectEnd(process, `the call with ${idempotencyKey}`, async () => {
+    await this.expectEnd(process, `the call with ${idempotencyKey}`, async () => {
       try {
         await runtime.run(
           operation,
@@ -356,10 +360,16 @@ export class QueueActions {
     })
   }
 
-  /** Runs work that must end in time, also with an error. */
-  private expectEnd(process: Process, what: string, work: () => Promise<unknown>): void {
+  /** Runs work that must end in time. Returns its result; undefined after an error. */
+  private async expectEnd<T>(process: Process, what: string, work: () => Promise<T>): Promise<T | undefined> {
     const end = this.beginWork(process, what, STORE_LIMIT_MS)
-    work().then(end, end)
+    try {
+      return await work()
+    } catch {
+      return undefined
+    } finally {
+      end()
+    }
   }
 
   /** Work begins that must end in time. Returns a function that reports its end. */
@@ -401,7 +411,7 @@ export class QueueActions {
       batches.get(process.name)?.onHandlerStarted(run.lease)
       queue.onHandled(id, payload)
     })
-    const { ms, fails } = this.planHandler(operation, id)
+    const { ms, fails } = this.planHandler(process, operation, id)
     const { clock } = process
     const key = `${process.name} ${id}`
     return new Promise((resolve, reject) => {
@@ -428,10 +438,14 @@ export class QueueActions {
   }
 
   /** Most handlers are fast, so that many entries are leased in advance, and a slow one lets these wait too long. */
-  private planHandler(operation: QueueOperation, id: string): { ms: number; fails: boolean } {
+  private planHandler(
+    { name }: Process,
+    operation: QueueOperation,
+    id: string,
+  ): { ms: number; fails: boolean } {
     const { choices, scheduler, faults } = this.cluster
     if (scheduler.now > FAULTS_END_MS) return { ms: choices.between(1, 20), fails: false }
-    if (faults.expiringIds.has(id)) return { ms: LONGEST_HANDLER_MS, fails: choices.chance(0.85) }
+    if (faults.isExpiring(name, id)) return { ms: LONGEST_HANDLER_MS, fails: choices.chance(0.85) }
     if (operation === 'guarded') return { ms: choices.between(5, 200), fails: choices.chance(0.4) }
     const fails = choices.chance(0.1)
     if (operation === 'fast')

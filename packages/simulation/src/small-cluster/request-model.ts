@@ -1,7 +1,13 @@
 import { Violation } from '../engine/violation.js'
 import type { LeaseModel } from './lease-model.js'
 import type { QueueModel } from './queue-model.js'
-import { GUARDED_OPEN_MS, SOLE_OPERATION, WORKER_CONCURRENCY, WORKER_INTERVAL_MS } from './settings.js'
+import {
+  GUARDED_OPEN_MS,
+  SOLE_NODE,
+  SOLE_OPERATION,
+  WORKER_CONCURRENCY,
+  WORKER_INTERVAL_MS,
+} from './settings.js'
 import type { StoreCall } from './store-port.js'
 
 /** With notifications a worker looks for requests every ten intervals. */
@@ -38,10 +44,12 @@ export class RequestModel {
    * @param ms - the time since the last check
    */
   check(workers: readonly string[], ms: number): void {
-    const hasFreeWorker = workers.some((process) => this.isFree(process))
+    const freeWorkers = workers.filter((process) => this.isFree(process))
+    const hasFreeSoleWorker = freeWorkers.some((process) => process.startsWith(`${SOLE_NODE}.`))
     for (const { id, operation, isRequested, isCompleted } of this.queue.entries.values()) {
-      // The handler of that operation is in one process, which can be down.
-      const isServed = !isRequested || isCompleted || operation === SOLE_OPERATION || this.leases.isHeld(id)
+      // A process whose lease has ended while its handler runs does not lease the entry again for its worker.
+      const isServed = !isRequested || isCompleted || this.leases.isHeld(id) || this.leases.runs.has(id)
+      const hasFreeWorker = operation === SOLE_OPERATION ? hasFreeSoleWorker : freeWorkers.length > 0
       if (isServed) this.waitedMs.delete(id)
       else if (hasFreeWorker) this.waitedMs.set(id, (this.waitedMs.get(id) ?? 0) + ms)
       const waited = this.waitedMs.get(id) ?? 0

@@ -162,3 +162,27 @@ it('a worker that does not look for a request after a notification is found', ()
   now = 7000
   expect(() => model.checkNotified(() => true)).toThrow('n1.1 was notified of a request 7000 ms ago')
 })
+
+describe('the model of requests', () => {
+  const entry = { id: 'd1', isRequested: true, isCompleted: false }
+  const check = (operation: string, workers: readonly string[], runs = new Map()) => {
+    const leases = { workerRuns: new Map(), leases: new Map(), runs, isHeld: () => false }
+    const queue = { entries: new Map([['d1', { ...entry, operation }]]) }
+    const model = new RequestModel(queue as never, leases as never, () => 0)
+    for (let ms = 0; ms <= 60_000; ms += 4000) model.check(workers, 4000)
+  }
+
+  it('finds a request that no free worker serves', () => {
+    expect(() => check('fast', ['n2.1'])).toThrow('d1 was requested, and no worker has leased it')
+    expect(() => check('fast', [])).not.toThrow()
+  })
+
+  it('counts the time of a request that only one process serves while that process runs', () => {
+    expect(() => check('sole', ['n2.1'])).not.toThrow()
+    expect(() => check('sole', ['n1.1', 'n2.1'])).toThrow('d1 was requested, and no worker has leased it')
+  })
+
+  it('accepts that an entry is not leased while its handler still runs after the end of its lease', () => {
+    expect(() => check('sole', ['n1.1'], new Map([['d1', {}]]))).not.toThrow()
+  })
+})
