@@ -38,11 +38,22 @@ describe('the breakers of a small fleet', () => {
     check()
   })
 
+  it('requires that Redis knows each ejected member at the end', () => {
+    const { states, model, runtime } = createFleet()
+    expect(() => model.checkEnd()).not.toThrow()
+    model.eject(runtime as never)
+    expect(() => model.checkEnd()).toThrow('converges: Redis does not know at the end that m0 was ejected')
+    states.set('holdfast:{pool:members:m0}:state', 'open')
+    expect(() => model.checkEnd()).not.toThrow()
+  })
+
   it('requires that one node alone does not open a breaker, unless the other one has left', () => {
-    const { states, time, check } = createFleet()
+    const { states, time, model, check } = createFleet()
     states.set('holdfast:{service:quorum}:state', 'open')
     expect(check).toThrow('openings: the fleet has opened service:quorum, and n1 has seen no failure')
+    expect(model.wasAlone).toBe(false)
     time.silentMs = 9000
     check()
+    expect(model.wasAlone).toBe(true)
   })
 })

@@ -11,6 +11,8 @@ const MEMBER_COUNT = 12
 export const QUORUM_OPERATION = 'quorum'
 const QUORUM_BREAKER = `service:${QUORUM_OPERATION}`
 
+const breakerOf = (member: string): string => `pool:${POOL}:${member}`
+
 /** The configuration of the breakers that the nodes share. */
 export const SHARED_BREAKERS = {
   policies: { [QUORUM_OPERATION]: { maxAttempts: 1, circuitBreaker: QUORUM_OPERATION } },
@@ -50,13 +52,12 @@ interface SharedBreakerParts {
  * opens a breaker with a quorum, also when it is the first to reconnect after an outage.
  */
 export class SharedBreakers {
-  ejectedCount = 0
+  readonly ejected: string[] = []
+  /** Whether the node that sees no failures has left the fleet, so that the other one was alone and could open the breaker. */
+  wasAlone = false
   private readonly parts: SharedBreakerParts
-  private readonly ejected: string[] = []
   /** Since when a node has been connected and has not known an ejected member. */
   private readonly unknownSince = new Map<string, number>()
-  /** Whether the node that sees no failures has left the fleet, so that the other one was alone. */
-  private wasAlone = false
 
   constructor(parts: SharedBreakerParts) {
     this.parts = parts
@@ -64,8 +65,8 @@ export class SharedBreakers {
 
   /** An operator ejects the next member. */
   eject(runtime: Holdfast): void {
-    if (this.ejectedCount >= MEMBER_COUNT) return
-    const member = `m${this.ejectedCount++}`
+    if (this.ejected.length >= MEMBER_COUNT) return
+    const member = `m${this.ejected.length}`
     this.ejected.push(member)
     runtime.pools.get(POOL).breaker(member).trip({ duration: Number.POSITIVE_INFINITY })
   }
@@ -82,6 +83,13 @@ export class SharedBreakers {
       )
   }
 
+  /** At the end, Redis knows each ejected member: a node repeats a command of an operator that could not be sent. */
+  checkEnd(): void {
+    for (const member of this.ejected)
+      if (!this.isOpen(breakerOf(member)))
+        throw new Violation('converges', `Redis does not know at the end that ${member} was ejected`)
+  }
+
   private checkEjected(name: string, runtime: Holdfast): void {
     const now = this.parts.now()
     for (const member of this.ejected) {
@@ -89,7 +97,7 @@ export class SharedBreakers {
       const isUnknown =
         runtime.fleet?.connected === true &&
         runtime.pools.get(POOL).status(member) !== 'open' &&
-        this.isOpen(`pool:${POOL}:${member}`)
+        this.isOpen(breakerOf(member))
       if (!isUnknown) this.unknownSince.delete(key)
       else if (!this.unknownSince.has(key)) this.unknownSince.set(key, now)
       else if (now - (this.unknownSince.get(key) ?? now) > KNOWN_WITHIN_MS)

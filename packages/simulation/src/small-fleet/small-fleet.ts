@@ -180,7 +180,8 @@ class SmallFleet {
       stats: {
         smallFleetSchedulerEvents: scheduler.eventCount,
         smallFleetFaults: this.faultCount,
-        smallFleetEjections: this.sharedBreakers.ejectedCount,
+        smallFleetEjections: this.sharedBreakers.ejected.length,
+        smallFleetLoneNodes: Number(this.sharedBreakers.wasAlone),
         smallFleetRetries: this.budgets.takenCount,
         smallFleetDeniedRetries: this.budgets.deniedCount,
         smallFleetEventsStored: this.events.storedCount,
@@ -306,6 +307,7 @@ class SmallFleet {
   private checkEnd(): void {
     this.events.checkSent(this.nodes)
     this.budgets.checkAtRest(this.nodes)
+    this.sharedBreakers.checkEnd()
     for (const { name, runtime } of this.nodes) {
       const { up, nodes } = runtime?.fleet?.status() ?? {}
       if (up !== true || nodes !== NODE_COUNT)
