@@ -121,8 +121,10 @@ export class Workload {
   /** The last item that each node was to store. */
   private readonly lastEnqueues = new Map<string | QueueModel, PlannedEnqueue>()
 
-  /** The last item that a disk fallback has acknowledged, and its node. */
-  private lastInFallback: { readonly node: string; readonly request: PlannedEnqueue['request'] } | undefined
+  /** The last item that a disk fallback has acknowledged, its node, and the queue that the node shares with others. */
+  private lastInFallback:
+    | { readonly node: string; readonly queue: QueueModel; readonly request: PlannedEnqueue['request'] }
+    | undefined
 
   constructor(parts: WorkloadParts) {
     this.parts = parts
@@ -207,7 +209,8 @@ export class Workload {
         return this.checkAlive(process, () => {
           const queue = this.parts.queueOf(process)
           queue.onAcknowledged(dlqId, payload)
-          if (queue.hasFallbackId?.(dlqId) === true) this.lastInFallback = { node: nodeOf(process), request }
+          if (queue.hasFallbackId?.(dlqId) === true)
+            this.lastInFallback = { node: nodeOf(process), queue, request }
         })
       }
       case 'replay': {
@@ -264,7 +267,8 @@ export class Workload {
   private planEnqueue(process: Process, { operation, target }: PlannedCall, number: number): PlannedEnqueue {
     const node = nodeOf(process)
     const kept = this.lastInFallback
-    if (kept !== undefined && kept.node !== node && (target * 1000) % 1 < CONFLICTING_SHARE) {
+    const canConflict = kept !== undefined && kept.node !== node && kept.queue === this.parts.queueOf(process)
+    if (canConflict && (target * 1000) % 1 < CONFLICTING_SHARE) {
       this.lastInFallback = undefined
       return { request: kept.request, payload: { number, text: `conflicting ${number}` } }
     }
