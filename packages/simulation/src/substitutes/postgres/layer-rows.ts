@@ -7,13 +7,14 @@ import type { SimulatedPostgres } from './server.js'
 /** Statements about live changes begin with this text. */
 export const LAYER_STATEMENT = 'LAYER '
 
-const NAMES = ['selectAll', 'selectLatest', 'insert', 'deleteOne', 'exists', 'deleteOld', 'update']
-
 /** Replaces the SQL of live changes, whose code is otherwise that of the store. */
-export const simulateLayerStatements = (layers: PostgresLayers): PostgresLayers =>
-  Object.assign(layers, {
-    statements: Object.fromEntries(NAMES.map((name) => [name, `${LAYER_STATEMENT}${name}`])),
+export function simulateLayerStatements(layers: PostgresLayers): PostgresLayers {
+  const { statements } = layers as unknown as { readonly statements: object }
+  const names = Object.keys(statements)
+  return Object.assign(layers, {
+    statements: Object.fromEntries(names.map((name) => [name, `${LAYER_STATEMENT}${name}`])),
   })
+}
 
 /** What a statement about live changes does. */
 export interface LayerEffect {
@@ -24,8 +25,6 @@ export interface LayerEffect {
   /** Makes the change, when the transaction is committed. @throws PostgresError if another transaction was faster */
   readonly apply?: () => void
 }
-
-let commandCount = 0
 
 const toRow = (version: LayerVersion): LayerRow => ({
   version: version.version,
@@ -41,7 +40,7 @@ export function prepareLayerStatement(
   now: number,
 ): LayerEffect {
   const call = (method: string, ...args: readonly unknown[]) =>
-    postgres.execute({ id: `layer statement ${commandCount++}`, method: `layers.${method}`, args }, now)
+    postgres.execute({ id: postgres.createCommandId(), method: `layers.${method}`, args }, now)
   const selectAll = () => (call('history') as LayerVersion[]).map(toRow)
   const [first] = values as [number]
   switch (text.slice(LAYER_STATEMENT.length)) {

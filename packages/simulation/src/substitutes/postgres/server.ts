@@ -69,15 +69,17 @@ export interface SimulatedPostgres {
   execute(command: PostgresCommand, now: number): unknown
   /** The result of a command that was committed in the last minute; undefined for other commands. */
   resultOf(id: string): { readonly value: unknown } | undefined
+  /** A new id for a command of a statement, whose client sends no id. */
+  createCommandId(): string
   /** Throws the error of a statement if a fault is on. @throws PostgresError */
   rejectIfFaulty(isRead: boolean): void
   /** The rows of a journal. */
   journal(table: string): JournalRows
-  /** A transaction was committed. With `undo`, the commit does not wait for the disk, and a crash can lose it. */
   /** The aliases of dead letters: JSON values by the hashes of their keys. */
   aliases(): Map<string, string>
   /** The connections that have inserted a version of the live changes in a transaction that runs, by version. */
   layerInserts(): Map<number, { readonly isOpen: boolean }>
+  /** A transaction was committed. With `undo`, the commit does not wait for the disk, and a crash can lose it. */
   onCommitted(now: number, undo: (() => void) | undefined): void
   setFault(fault: PostgresFault, isOn: boolean): void
   readonly faults: ReadonlySet<PostgresFault>
@@ -127,6 +129,7 @@ export function createSimulatedPostgres(): SimulatedPostgres {
   /** The results of committed commands, oldest first. */
   const results = new Map<string, { at: number; value: unknown }>()
   let pendingFlushes: PendingFlush[] = []
+  let createdIdCount = 0
 
   /** The methods that were called, by their names. */
   const methods = new Map<string, (...args: unknown[]) => unknown>()
@@ -204,6 +207,7 @@ export function createSimulatedPostgres(): SimulatedPostgres {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
+    createCommandId: () => `statement ${createdIdCount++}`,
     rejectIfFaulty,
     aliases: () => aliases,
     layerInserts: () => layerInserts,
