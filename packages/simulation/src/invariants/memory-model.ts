@@ -25,6 +25,7 @@ const ELEMENTS_PER_CALL = 16
 
 /** Classes that have elements at rest: fixed parts, parsed configuration, listeners, and metrics of the last hours. */
 const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
+  // The examples for V8 refer to an operation, which has up to two breakers and a policy for one kind of failure.
   RuntimeCall: 3,
   // The subscriptions of the worker, and of the one that replays with `waitForBreaker` start.
   ReplayNotifications: 2,
@@ -49,7 +50,7 @@ const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
   BreakerRegistry: 32,
   BreakerPersistence: 24,
   HandlerRegistry: 6,
-  // With those of the models.
+  // One of the runtime for each breaker of a service (8) and of a member (4), and those of the models.
   Listeners: 24,
   PostgresDatabase: 6,
   // The known partitions of the five journals, with those of the days around midnight.

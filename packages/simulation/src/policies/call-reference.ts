@@ -277,7 +277,7 @@ export class CallReference implements BulkheadUser {
     const leftMs = this.totalDueAt - at
     const toleranceMs = this.clock.toleranceMs()
     if (range.min >= leftMs + toleranceMs) return stop('deadline')
-    // A retry that the breaker prevents takes nothing of the budget.
+    // A retry that is prevented here takes nothing of the budget. One that is prevented after its delay has taken it.
     if (limits.breaker?.isOpen) return stop('circuit_open')
     if (limits.budget !== undefined && !limits.budget.withdraw(at)) return stop('budget_spent')
     const mayStop = range.max >= leftMs - toleranceMs

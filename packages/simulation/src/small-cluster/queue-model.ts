@@ -27,7 +27,7 @@ export class QueueModel {
   private readonly byKey = new Map<string, StoredEntry>()
   private readonly fullKeys = new Set<string>()
   private readonly enqueuedEvents = new Map<string, number>()
-  /** The entries of which a process knows that the store has them, with the time since then. */
+  /** The entries that a process knows to be stored, and since when. */
   private readonly known = new Map<string, { readonly process: string; readonly at: number }>()
   /** Processes that have warned since they last read a lower number, and those that have ever warned. */
   private readonly warned = new Set<string>()

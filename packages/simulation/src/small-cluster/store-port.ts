@@ -71,8 +71,9 @@ const MEAN_DELAY_MS = 3
 const LOST_NOTIFICATIONS = 0.2
 
 /**
- * The shared store of the small cluster. A fault concerns exactly one call: it is not executed, its reply is lost, or it is slow. So it
- * is known at each time which process knows what, and most promises have no exceptions.
+ * The shared store of the small cluster. A fault concerns exactly one call: it is not executed, its reply is lost, it is slow, it is
+ * sent again after a lost reply, or it is rejected for good. So it is known at each time which process knows what, and most promises
+ * have no exceptions.
  */
 export class StorePort {
   readonly postgres: SimulatedPostgres
