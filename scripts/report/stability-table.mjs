@@ -49,7 +49,7 @@ export function describeSeries(series) {
   const result = failedCount === 0 ? 'All passed.' : `${failedCount} failed.`
   const machines = [...new Set(runs.map(({ machine }) => machine))].join('; ')
   return [
-    `${runs.length} runs of \`${command}\` at commit ${commit.slice(0, 12)}${where}. ${result} Machine: ${machines}.`,
+    `${runs.length} ${runs.length === 1 ? 'run' : 'runs'} of \`${command}\` at commit ${commit.slice(0, 12)}${where}. ${result} Machine: ${machines}.`,
     '',
     '| start (UTC) | duration | passed | failed | skipped |',
     '|---|---|---|---|---|',

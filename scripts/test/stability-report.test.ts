@@ -23,7 +23,7 @@ const createSeries = (runs: Run[], setting: Partial<Series> = {}): Series => ({
 
 it('describes the runs of a series as a table', () => {
   expect(describeSeries([createSeries([run('2026-11-19T05:00:00.000Z')])])).toBe(
-    `1 runs of \`npm test\` at commit 0123456789ab, beside 2 busy processes. All passed. Machine: 2 cores.
+    `1 run of \`npm test\` at commit 0123456789ab, beside 2 busy processes. All passed. Machine: 2 cores.
 
 | start (UTC) | duration | passed | failed | skipped |
 |---|---|---|---|---|
