@@ -64,7 +64,7 @@ const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
   LabelledValues: 200,
   // The blocks of all series, which each operation and policy of the configuration has. Steps of the clock over the start of a
   // block add a second one to those of the busy operations.
-  TimeSeries: 240,
+  TimeSeries: 200,
   LatencyLog: 60,
   OperationRecorder: 96,
   OperationCompiler: 80,
