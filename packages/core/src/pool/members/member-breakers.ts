@@ -1,4 +1,4 @@
-import { type BreakerEvent, CircuitBreaker } from '../../breaker/breaker.js'
+import { type BreakerEvent, CircuitBreaker, type TripOptions } from '../../breaker/breaker.js'
 import type { RemoteBreakerState } from '../../breaker/coordinator.js'
 import type { BreakerSettings } from '../../breaker/options.js'
 import { type BreakerSnapshot, parseSnapshot, restoreSnapshot } from '../../breaker/snapshot.js'
@@ -20,8 +20,8 @@ type BreakerChangeHandler = (slot: number, event: BreakerEvent | undefined) => v
 class MemberBreaker extends CircuitBreaker {
   onChange!: () => void
 
-  override trip(): void {
-    super.trip()
+  override trip(options?: TripOptions): void {
+    super.trip(options)
     this.onChange()
   }
 
