@@ -1,6 +1,7 @@
 import { type FetchInit, type FetchInput, StatusError } from 'holdfast/http'
 import { IDEMPOTENCY_KEY_HEADER, isIdempotentMethod } from 'holdfast/internal'
 import type { CallOptions } from '../api-types.js'
+import { replayPayloadOf } from '../dead-letters/entry.js'
 import type { ReplayFunction } from '../dead-letters/handlers.js'
 import type { RuntimeFetchOptions } from './options.js'
 import { decodeBody, parseStoredRequest } from './stored-request.js'
@@ -10,8 +11,9 @@ type SendAgain = (entry: CallOptions, input: FetchInput, init: FetchInit) => Pro
 
 /** Creates the function that sends stored requests again, each with the headers that `headers` returns. */
 export function createReplay(headers: RuntimeFetchOptions['headers'], sendAgain: SendAgain): ReplayFunction {
-  return async ({ originalPayload, itemId, correlationId, idempotencyKey }) => {
-    const request = parseStoredRequest(originalPayload)
+  return async (entry) => {
+    const { itemId, correlationId, idempotencyKey } = entry
+    const request = parseStoredRequest(replayPayloadOf(entry))
     const { method, url } = request
     const all = new Headers(request.headers)
     for (const [name, value] of new Headers(await headers?.())) all.set(name, value)
