@@ -259,8 +259,10 @@ export class OutcomeRecorder<T> {
     for (const other of selections) {
       if (other.slot === slot && other.generation === selection.generation) continue
       if (progress === 'answered' && other.progress === 'suspected') this.recordDeferredFailure(other)
-      else if (progress === 'suspected' && other.progress === 'answered')
+      else if (progress === 'suspected' && other.progress === 'answered') {
         this.recordDeferredFailure(selection)
+        return
+      }
     }
   }
 
