@@ -175,7 +175,7 @@ export class FetchExecution implements ReplayableRequest {
       throw (attemptContext?.signal ?? this.signal)?.reason
     }
     if (attemptContext !== undefined && this.signal !== undefined)
-      abortBodyOnSignal(this.signal, response, (reason) => attemptContext.abort(reason))
+      abortBodyOnSignal(this.signal, response, attemptContext)
     if (this.pendingResponse !== undefined) (this.losingResponses ??= []).push(this.pendingResponse)
     this.pendingResponse = response
     const failure = response.status < 400 ? undefined : await this.createStatusError(response, attemptContext)
