@@ -26,13 +26,17 @@ export class MemberFaults<T> {
     this.isMemberFault = memberFault
   }
 
-  /** Whether the member caused this outcome. A predicate that throws counts as false, and its error is reported once. */
+  /**
+   * Whether the member caused this outcome; never that of an attempt that was cancelled. A predicate that throws counts as false,
+   * and its error is reported once.
+   */
   includes(
     member: Member<T>,
-    { hasThrown, result }: SelectionOutcome,
+    { hasThrown, result, classification }: SelectionOutcome,
     statusCode: number | undefined,
   ): boolean {
     const { isMemberFault } = this
+    if (classification?.kind === 'cancelled') return false
     if (statusCode !== undefined && this.statuses.has(statusCode)) return true
     if (isMemberFault === undefined) return false
     try {
