@@ -11,10 +11,10 @@ import { replayPayloadOf } from './entry.js'
 export type DeadLetterHandler = (payload: never, entry: DeadLetter, attempt: Attempt) => unknown
 
 /** Runs a function under the entry's operation, with its retries, deadlines and breaker. */
-export type RunGuarded = <T>(
-  fn: (attempt: Attempt) => T | PromiseLike<T>,
-  options?: Pick<CallOptions, 'service' | 'pool' | 'policy'>,
-) => Promise<T>
+export type RunGuarded = (
+  fn: (attempt: Attempt) => unknown,
+  options?: Pick<CallOptions<unknown>, 'service' | 'pool' | 'policy' | 'fallback'>,
+) => Promise<unknown>
 
 /** A complete replay. Only the part that it passes to `through` runs under the operation's guard. */
 export type ReplayFunction = (entry: DeadLetter, through: RunGuarded) => Promise<unknown>

@@ -1,13 +1,13 @@
-import { HoldfastError, isHoldfastError } from 'holdfast'
+import { HoldfastError } from 'holdfast'
 import { replayPayloadOf } from '../dead-letters/entry.js'
 import type { ReplayFunction } from '../dead-letters/handlers.js'
 import type { NamedStep } from './step.js'
 import {
-  callFallback,
   createStepContext,
   type ItemContext,
   type ResumePoint,
   type StepRunner,
+  stepCallOptions,
 } from './step-runner.js'
 
 /** A step and the steps after it. */
@@ -43,18 +43,11 @@ export function createReplayer(
       key: key.endsWith(suffix) ? key.slice(0, -suffix.length) : key,
       correlationId: entry.correlationId ?? entry.dlqId,
     }
-    const { service, pool, policy } = step
-    let value: unknown
-    try {
-      value = await through(
-        (attempt) =>
-          step.run(structuredClone(payload.value) as never, createStepContext(attempt, itemContext, step)),
-        { service, pool, policy },
-      )
-    } catch (error) {
-      if (step.fallback === undefined || isHoldfastError(error, 'CANCELLED')) throw error
-      value = await callFallback(step, itemContext, payload.value, error)
-    }
+    const value = await through(
+      (attempt) =>
+        step.run(structuredClone(payload.value) as never, createStepContext(attempt, itemContext, step)),
+      stepCallOptions(step, itemContext, payload.value),
+    )
     const result = await stepRunner.run(after, itemContext, value, undefined)
     // An item that could not be stored under its own step stays in this entry.
     if (result.end === 'failed' && result.deadLetterId === undefined) throw result.error

@@ -1,5 +1,5 @@
-import { type Attempt, sessionOf } from 'holdfast'
-import type { Run } from '../api-types.js'
+import type { Attempt } from 'holdfast'
+import type { CallOptions, Run } from '../api-types.js'
 import type { DeadLetters } from '../dead-letters/dead-letters.js'
 import type { NamedStep, StepContext } from './step.js'
 
@@ -50,23 +50,17 @@ export function createStepContext(attempt: Attempt, itemContext: ItemContext, st
   }
 }
 
-function withCause(error: unknown, original: unknown): unknown {
-  if (error instanceof Error && error !== original && error.cause === undefined && Object.isExtensible(error))
-    error.cause = original
-  return error
-}
-
-/** Calls a step's fallback. An error of the fallback gets the original error as its cause. */
-export async function callFallback(
-  step: NamedStep,
+/** The options of a step's call on which its policy, its member and the value after a failure depend. */
+export function stepCallOptions(
+  { service, pool, policy, fallback }: NamedStep,
   { item, itemId }: ItemContext,
   value: unknown,
-  original: unknown,
-): Promise<unknown> {
-  try {
-    return await step.fallback?.(original, { item, itemId, value })
-  } catch (error) {
-    throw withCause(error, original)
+): Pick<CallOptions<unknown>, 'service' | 'pool' | 'policy' | 'fallback'> {
+  return {
+    service,
+    pool,
+    policy,
+    fallback: fallback && ((error) => fallback(error, { item, itemId, value })),
   }
 }
 
@@ -92,9 +86,7 @@ export class StepRunner {
       if (signal?.aborted) return { end: 'skipped', step: step.name }
       const payload: ResumePoint = { step: step.name, item: itemContext.item, value }
       try {
-        value = await (step.fallback === undefined
-          ? this.runPlain(step, itemContext, payload, signal)
-          : this.runWithFallback(step, itemContext, payload, signal))
+        value = await this.runStep(step, itemContext, payload, signal)
       } catch (error) {
         if (signal?.aborted && error === signal.reason) return { end: 'skipped', step: step.name }
         return { end: 'failed', step: step.name, error, deadLetterId: this.deadLetters.capturedIdOf(payload) }
@@ -108,57 +100,19 @@ export class StepRunner {
     itemContext: ItemContext,
     payload: ResumePoint,
     signal: AbortSignal | undefined,
-    keep: object,
-  ) {
-    const { operation, service, pool, policy } = step
+  ): Promise<unknown> {
     const { itemId, correlationId } = itemContext
     return this.runCall(
-      operation,
+      step.operation,
       (attempt) => step.run(payload.value as never, createStepContext(attempt, itemContext, step)),
-      { itemId, correlationId, service, pool, policy, signal, ...keep },
+      {
+        ...stepCallOptions(step, itemContext, payload.value),
+        itemId,
+        correlationId,
+        signal,
+        payload,
+        idempotencyKey: stepIdempotencyKey(itemContext, step),
+      },
     )
-  }
-
-  private runPlain(
-    step: NamedStep,
-    itemContext: ItemContext,
-    payload: ResumePoint,
-    signal: AbortSignal | undefined,
-  ) {
-    return this.runStep(step, itemContext, payload, signal, {
-      payload,
-      idempotencyKey: stepIdempotencyKey(itemContext, step),
-    })
-  }
-
-  /** Runs a step with a fallback. It becomes a dead letter only if the fallback fails too. */
-  private async runWithFallback(
-    step: NamedStep,
-    itemContext: ItemContext,
-    payload: ResumePoint,
-    signal: AbortSignal | undefined,
-  ): Promise<unknown> {
-    const rejection = this.deadLetters.rejectionIfFull()
-    if (rejection !== undefined) throw rejection
-    try {
-      return await this.runStep(step, itemContext, payload, signal, {})
-    } catch (original) {
-      if (signal?.aborted) throw original
-      try {
-        return await callFallback(step, itemContext, payload.value, original)
-      } catch (error) {
-        const { itemId, correlationId } = itemContext
-        await this.deadLetters.capture({
-          operation: step.operation,
-          itemId,
-          correlationId,
-          payload,
-          error,
-          retryCount: Math.max(0, (sessionOf(original)?.attempts.length ?? 1) - 1),
-          idempotencyKey: stepIdempotencyKey(itemContext, step),
-        })
-        throw error
-      }
-    }
   }
 }

@@ -12,7 +12,7 @@ import type { Actor, EventInput, RuntimeContext } from '../../../config/src/runt
 import type { RetryEvent } from '../../../records/src/session.js'
 import { openStore } from '../../../store/src/open/open-store.js'
 import type { Store } from '../../../store/src/store.js'
-import type { Run } from '../../src/api-types.js'
+import type { CallOptions, Run } from '../../src/api-types.js'
 import { DeadLetters } from '../../src/dead-letters/dead-letters.js'
 
 /** The places a queue can be kept in. `batches` is memory that has leases taken in batches, as PostgreSQL does. */
@@ -65,11 +65,28 @@ export function kitOf(store: Store, clock: FakeClock = fakeClock()) {
 /** Guards by operation, as the runtime makes them of a file. */
 export function runnerOf(clock: FakeClock, options: Record<string, GuardOptions> = {}): Run {
   const guards = new Map<string, Guard>()
-  return (operation, fn, call) => {
+  return async (operation, fn, call) => {
     let own = guards.get(operation)
     if (own === undefined)
       guards.set(operation, (own = guard({ retry: false, clock, name: operation, ...options[operation] })))
-    return own.run(fn, call?.signal === undefined ? {} : { signal: call.signal })
+    const signal = call?.signal
+    const result = own.run(fn, signal === undefined ? {} : { signal })
+    const fallback = call?.fallback
+    if (fallback === undefined) return result
+    return result.catch((error: unknown) => {
+      if (signal?.aborted) throw error
+      return answerBy(fallback, error)
+    }) as typeof result
+  }
+}
+
+/** Calls a fallback, whose error gets the original one as its cause. */
+async function answerBy(fallback: NonNullable<CallOptions<unknown>['fallback']>, original: unknown) {
+  try {
+    return await fallback(original, { attempt: 1, context: undefined })
+  } catch (thrown) {
+    ;(thrown as Error).cause ??= original
+    throw thrown
   }
 }
 
