@@ -212,7 +212,10 @@ export class Pool<T = unknown> implements MemberPool<T> {
     return this.listeners.add(listener)
   }
 
-  /** @internal Replaces the breaker options of the pool. The breakers keep their states. */
+  /**
+   * @internal Replaces the breaker options of the pool. The breakers keep their states. Members with options of their own keep
+   * their settings until {@link Pool.updateMember} is called, because a reload can change the options of both.
+   */
   reconfigure(options: BreakerOptions): void {
     const problems: OptionProblem[] = []
     const { settings, breakers, slotTable, availability } = this

@@ -161,8 +161,8 @@ export class PoolManager implements BreakerPools {
     const { pool, configuredMembers, entry: before } = managed
     managed.entry = entry
     if (isDifferent(poolUpdateOf(before), poolUpdateOf(entry))) pool.updateStrategy(poolUpdateOf(entry))
-    if (isDifferent(before.circuitBreaker, entry.circuitBreaker))
-      pool.reconfigure(breakerEntryOptions(entry.circuitBreaker))
+    const hasNewBreaker = isDifferent(before.circuitBreaker, entry.circuitBreaker)
+    if (hasNewBreaker) pool.reconfigure(breakerEntryOptions(entry.circuitBreaker))
     const wanted = new Map(members.map((member) => [memberId(member.entry), member.entry]))
     const present = new Map(pool.members().map((member) => [member.id, member.value]))
     for (const [id, known] of configuredMembers) {
@@ -185,6 +185,9 @@ export class PoolManager implements BreakerPools {
       pool.add(createMember(member))
       this.restoreBreaker(pool, entry, id)
     }
+    // A member that overrides some options of the breaker has the others from the pool.
+    if (hasNewBreaker)
+      for (const member of pool.members()) if (member.breaker !== undefined) pool.updateMember(member)
     applyEnabled(managed, members)
   }
 }
