@@ -62,12 +62,17 @@ export class FilesDeadLetters implements DeadLetterStore {
     }
   }
 
-  /** Runs a batch of work under the lock. */
+  /** Runs a batch of work under the lock. The result of work that fails is its error, so that the rest of the batch is carried out. */
   private async runBatch(works: readonly TransactionWork[]): Promise<unknown[]> {
     if (!(await this.entries.isUpToDate())) await this.entries.refresh()
     const transaction = new WriteTransaction(this.entries)
     const done = []
-    for (const work of works) done.push(await transaction.runWork(work))
+    for (const work of works)
+      done.push(
+        await transaction.runWork(() =>
+          this.withStoreErrors(() => work(transaction)).catch((error: unknown) => error),
+        ),
+      )
     await transaction.commit()
     return done.map(({ result, touched }) => transaction.failureOf(touched) ?? result)
   }
@@ -115,6 +120,7 @@ export class FilesDeadLetters implements DeadLetterStore {
         isNewestFirst,
         after as SortPosition,
       )) {
+        if (this.entries.isUnreadable(indexed)) continue
         matches.push(indexed)
         if (matches.length > limit) break
       }
@@ -149,7 +155,7 @@ export class FilesDeadLetters implements DeadLetterStore {
       const matches: FileEntry[] = []
       for (const indexed of this.entries.index.select(want, now.getTime(), false)) {
         if (matches.length >= want.limit) break
-        if (!want.except?.has(indexed.id)) matches.push(indexed)
+        if (!want.except?.has(indexed.id) && !this.entries.isUnreadable(indexed)) matches.push(indexed)
       }
       const leased: DeadLetter[] = []
       for (const indexed of matches) {

@@ -244,8 +244,10 @@ export class Disk {
     await undefinedIfMissing(this.fs.rename(from, to))
   }
 
+  /** The names in a folder, without those of folders. */
   async fileNames(folder: string): Promise<string[]> {
-    return (await this.list(folder)).map(({ name }) => name)
+    const entries = await this.list(folder)
+    return entries.filter((entry) => !entry.isDirectory()).map((entry) => entry.name)
   }
 
   async folderNames(path: string): Promise<string[]> {

@@ -8,6 +8,12 @@ import { type EntryPath, reservePath } from './entry-path.js'
 import { forEachConcurrent } from './for-each.js'
 import { type ProcessedId, ProcessedIds, toProcessedId } from './processed.js'
 
+/** The errors of reads that concern one file and not the whole folder. */
+const UNREADABLE_CODES = new Set(['EACCES', 'EPERM', 'EISDIR', 'EIO'])
+
+/** How often a file is read that the disk fails to read. An entry is omitted only if its file fails again and again. */
+const READ_ATTEMPTS = 8
+
 /** An index entry with the path and stamp of its file. */
 export interface FileEntry extends IndexEntry, EntryPath {
   readonly stamp: FileStamp | undefined
@@ -29,6 +35,8 @@ export class EntryFiles {
   private newlyCompleted: ProcessedId[] = []
   /** Files that may differ from the index: a write was started and has not been confirmed. */
   private readonly unverifiedFiles = new Map<string, ChangedFile>()
+  /** Files that could not be read. Every refresh reads them again. */
+  private readonly unreadableFiles = new Map<string, ChangedFile>()
   /** Folders whose names may not be durable: another process, or a failed write, has changed them. */
   private readonly unflushedFolders = new Set<string>()
   /** Whether some files have not been read yet. */
@@ -60,7 +68,8 @@ export class EntryFiles {
 
   /** Whether the index matches the files. */
   async isUpToDate(): Promise<boolean> {
-    if (this.needsFullScan || this.unverifiedFiles.size > 0 || !(await this.changes.isCurrent())) return false
+    if (this.needsFullScan || this.unverifiedFiles.size > 0 || this.unreadableFiles.size > 0) return false
+    if (!(await this.changes.isCurrent())) return false
     for (const [folder, mtime] of this.folders)
       if ((await this.disk.stamp(this.path(folder)))?.mtime !== mtime) return false
     return true
@@ -105,6 +114,9 @@ export class EntryFiles {
   }
 
   private async applyChanges(changed: readonly ChangedFile[]): Promise<void> {
+    await forEachConcurrent([...this.unreadableFiles.values()], ([folder, name]) =>
+      this.indexFile(folder, name),
+    )
     const files = new Map(
       [...changed, ...this.unverifiedFiles.values()].map((file) => [file.join('/'), file]),
     )
@@ -164,11 +176,12 @@ export class EntryFiles {
     const id = this.byFile.get(file)
     const stamp = await this.disk.stamp(this.path(folder, name))
     if (stamp === undefined) {
+      this.unreadableFiles.delete(file)
       if (id !== undefined) this.removeFile(file, id)
       return
     }
     // After a write that was not confirmed the file is read, because the id of a completed entry may not be recorded.
-    const isVerified = id !== undefined && !this.unverifiedFiles.has(file)
+    const isVerified = id !== undefined && !this.unverifiedFiles.has(file) && !this.unreadableFiles.has(file)
     const existing = isVerified ? this.index.get(id)?.stamp : undefined
     if (existing?.ino === stamp.ino && existing.mtime === stamp.mtime && existing.size === stamp.size) return
     const read = await this.readFile(folder, name, isLocked)
@@ -195,7 +208,7 @@ export class EntryFiles {
   /** Reads an entry from its file. A damaged file is quarantined, so that the queue can continue. */
   private async readFile(folder: string, name: string, isLocked: boolean) {
     const path = this.path(folder, name)
-    const content = await this.disk.read(path)
+    const content = await this.readContent(folder, name)
     if (content === undefined) return undefined
     const found = parseEntry(content)
     if ('entry' in found) return found
@@ -210,9 +223,39 @@ export class EntryFiles {
     return undefined
   }
 
+  /** Reads a file; undefined if it is gone or cannot be read. The queue continues without a file that cannot be read. */
+  private async readContent(folder: string, name: string): Promise<Buffer | undefined> {
+    const file = `${folder}/${name}`
+    const isKnown = this.unreadableFiles.has(file)
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const content = await this.disk.read(this.path(folder, name))
+        this.unreadableFiles.delete(file)
+        return content
+      } catch (error) {
+        const code = systemErrorCode(error)
+        if (!UNREADABLE_CODES.has(code)) throw error
+        if (code === 'EIO' && !isKnown && attempt < READ_ATTEMPTS) continue
+        this.unreadableFiles.set(file, [folder, name])
+        if (!isKnown)
+          this.warn(`${this.path(file)} is ignored until it can be read (${(error as Error).message})`)
+        return undefined
+      }
+    }
+  }
+
+  /** Whether the file of an entry could not be read. The index has its last known state. */
+  isUnreadable({ folder, name }: EntryPath): boolean {
+    return this.unreadableFiles.has(`${folder}/${name}`)
+  }
+
   /** Reads an entry from its file; undefined if the file is gone or damaged. */
   async read({ folder, name }: FileEntry): Promise<DeadLetter | undefined> {
-    const content = await this.disk.read(this.path(folder, name))
+    const content = await this.disk.read(this.path(folder, name)).catch((error: unknown) => {
+      // The next refresh finds out whether the file can be read.
+      this.unverifiedFiles.set(`${folder}/${name}`, [folder, name])
+      throw error
+    })
     if (content === undefined) return undefined
     const found = parseEntry(content)
     if ('entry' in found) return found.entry
@@ -222,7 +265,13 @@ export class EntryFiles {
 
   /** Reserves a path for a new entry. `taken` has the reserved paths that are not written yet. */
   reserve(entry: DeadLetter, taken: Set<string>): Promise<EntryPath> {
-    return reservePath(entry, { disk: this.disk, root: this.root, folders: this.folders, taken })
+    return reservePath(entry, {
+      disk: this.disk,
+      root: this.root,
+      folders: this.folders,
+      taken,
+      isUnreadable: (path) => this.isUnreadable(path),
+    })
   }
 
   /** Adds an entry to the index before its file is written. A new entry needs a reserved path. */

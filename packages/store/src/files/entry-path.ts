@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { DeadLetter } from '@holdfast/records'
-import type { Disk } from './disk.js'
+import { createUnavailableError, type Disk } from './disk.js'
 import { toPathSegment } from './paths.js'
 
 /** The path of an entry's file, relative to the folder of the queue. */
@@ -18,11 +18,15 @@ interface ReservedPaths {
   readonly folders: Map<string, number>
   /** Reserved paths that are not written yet, in lower case. */
   readonly taken: Set<string>
+  /** Whether a file could not be read. */
+  isUnreadable(path: EntryPath): boolean
 }
 
 /**
  * Reserves a path that no other entry has, even if another id differs only in case or in characters that paths cannot contain.
  * The caller holds the lock and knows all existing folders.
+ *
+ * @throws STORE_UNAVAILABLE if the path has a file that cannot be read, because that may be an entry with this id
  */
 export async function reservePath(
   { dlqId, operationType }: DeadLetter,
@@ -33,7 +37,10 @@ export async function reservePath(
   const part = toPathSegment(dlqId)
   for (let name = `${part}.json`; ; name = `${part}~${randomUUID()}.json`) {
     const folded = `${folder}/${name}`.toLowerCase()
-    if (taken.has(folded) || (await disk.stamp(join(root, folder, name))) !== undefined) continue
+    const path = join(root, folder, name)
+    if (occupied.isUnreadable({ folder, name }))
+      throw createUnavailableError(path, new Error('it may be an entry with the same id and cannot be read'))
+    if (taken.has(folded) || (await disk.stamp(path)) !== undefined) continue
     taken.add(folded)
     return { folder, name }
   }

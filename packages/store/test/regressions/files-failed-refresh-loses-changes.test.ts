@@ -24,7 +24,7 @@ class UnreliableDisk extends Disk {
   override async read(path: string): Promise<Buffer | undefined> {
     if (!this.isReadFailing) return super.read(path)
     this.isReadFailing = false
-    throw Object.assign(new Error('EIO: injected'), { code: 'EIO' })
+    throw Object.assign(new Error('EMFILE: injected'), { code: 'EMFILE' })
   }
 
   protected override async write(file: FileHandle, content: string | Uint8Array): Promise<void> {
