@@ -124,6 +124,11 @@ export class Configuration {
     return this.activeConfig.degraded
   }
 
+  /** @internal A copy of a value with secrets redacted, as records of this runtime are. */
+  redact<T>(value: T): T {
+    return this.deps.runtime.redact(value)
+  }
+
   /** Explains how an operation is protected: each effective value with its origin, and the resulting delays. */
   async explain(operation: OperationName): Promise<Explanation> {
     return explain(

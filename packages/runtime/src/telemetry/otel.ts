@@ -1,4 +1,4 @@
-import { makeRedactor } from '@holdfast/records'
+import type { Redact } from '@holdfast/records'
 import type * as Api from '@opentelemetry/api'
 import { type Attempt, isHoldfastError, sessionOf } from 'holdfast'
 import { systemClock } from 'holdfast/internal'
@@ -7,17 +7,14 @@ import { EventCounters } from './event-counters.js'
 import { METRICS, type NumberMetric } from './metrics.js'
 import { readMetrics } from './read.js'
 
-/** Removes secrets from a text. */
-const redactText: (text: string) => string = makeRedactor()
-
 type TracedRuntime = Holdfast
 type RunFunction = TracedRuntime['run']
 type Fn<T> = (attempt: Attempt<never>) => T | PromiseLike<T>
 
 /** The attributes of an error, with secrets redacted. */
-const redactError = (error: unknown) => {
+const redactError = (error: unknown, redact: Redact) => {
   const { name = typeof error, message = String(error) } = Object(error) as Partial<Error>
-  return { 'error.type': isHoldfastError(error) ? error.code : name, 'error.message': redactText(message) }
+  return { 'error.type': isHoldfastError(error) ? error.code : name, 'error.message': redact(message) }
 }
 
 const isPromise = (value: unknown): value is PromiseLike<unknown> =>
@@ -64,7 +61,7 @@ function createLabelLimiter(limit: number): (name: string) => string {
 }
 
 /** Creates a span for every call, with an event for each attempt. */
-function traceCalls(api: typeof Api, run: RunFunction): RunFunction {
+function traceCalls(api: typeof Api, run: RunFunction, redact: Redact): RunFunction {
   const tracer = api.trace.getTracer('holdfast')
   const meter = api.metrics.getMeter('holdfast')
   const describe = (name: 'holdfast_call_duration_seconds' | 'holdfast_attempt_duration_seconds') =>
@@ -101,7 +98,7 @@ function traceCalls(api: typeof Api, run: RunFunction): RunFunction {
             'holdfast.attempt.number': attempt.number,
             'holdfast.attempt.outcome': failure === undefined ? 'success' : 'failure',
             ...(attempt.member === undefined ? {} : { 'holdfast.member': attempt.member.id }),
-            ...(failure === undefined ? {} : redactError(failure.thrown)),
+            ...(failure === undefined ? {} : redactError(failure.thrown, redact)),
           })
         },
       )
@@ -110,7 +107,7 @@ function traceCalls(api: typeof Api, run: RunFunction): RunFunction {
       callTime.record((systemClock.now() - startedAt) / 1000, { operation: label(operation) })
       span.setAttribute('holdfast.attempts', attempts)
       if (failure !== undefined) {
-        const attributes = redactError(failure.thrown)
+        const attributes = redactError(failure.thrown, redact)
         const stopped = sessionOf(failure.thrown)?.stopped
         span.setAttributes({
           'error.type': attributes['error.type'],
@@ -203,13 +200,14 @@ export async function connectOpenTelemetry(
 function connect(hf: TracedRuntime, api: typeof Api): () => void {
   const { run, guardFor } = hf
   const plain = run.bind(hf) as RunFunction
-  hf.run = traceCalls(api, plain)
+  const redact: Redact = (value) => hf.config.redact(value)
+  hf.run = traceCalls(api, plain, redact)
   hf.guardFor = (name, options) => {
     const guard = guardFor.call(hf, name, options)
     for (const method of ['run', 'execute'] as const) {
       const inner = guard[method].bind(guard) as (fn: never, input: never) => Promise<unknown>
-      const through = traceCalls(api, ((_: string, fn: never, input: never) =>
-        inner(fn, input)) as unknown as RunFunction)
+      const runInner = ((_: string, fn: never, input: never) => inner(fn, input)) as unknown as RunFunction
+      const through = traceCalls(api, runInner, redact)
       guard[method] = ((fn: never, input: never) => through(name, fn, input)) as never
     }
     return guard
