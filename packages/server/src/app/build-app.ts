@@ -10,7 +10,6 @@ import { ApiError } from '../http/api-error.js'
 import { limitBody } from '../http/body.js'
 import type { App, Env } from '../http/env.js'
 import { createErrorHandler } from '../http/error-handler.js'
-import { redactText } from '../http/redact.js'
 import { createSecurityHeaders, PAGE_POLICY } from '../http/security-headers.js'
 import { JobRegistry } from '../jobs/jobs.js'
 import { type AppOptions, type AppSettings, parseAppOptions } from '../options.js'
@@ -46,11 +45,14 @@ export function buildApp(hf: HoldfastLike, options: AppOptions = {}, local: Call
   const api: App = new OpenAPIHono<Env>()
   const app: App = new OpenAPIHono<Env>()
   const feed = new EventFeed(hf, { clock, heartbeat: settings.heartbeat, buffer: settings.readerBuffer })
+  const redact = (text: string) => hf.config.redact(text)
   const formatError = (error: unknown): string =>
-    redactText(error instanceof Error ? (error.stack ?? error.message) : String(error))
-  const jobs = new JobRegistry(clock, (error, jobId) =>
-    logger.error({ jobId, error: formatError(error) }, 'unexpected error in a job'),
-  )
+    redact(error instanceof Error ? (error.stack ?? error.message) : String(error))
+  const jobs = new JobRegistry(clock, {
+    redact,
+    logUnexpected: (error, jobId) =>
+      logger.error({ jobId, error: formatError(error) }, 'unexpected error in a job'),
+  })
   const ending = new AbortController()
   // Each request in flight adds a listener and removes it when it ends.
   setMaxListeners(0, ending.signal)
@@ -60,7 +62,7 @@ export function buildApp(hf: HoldfastLike, options: AppOptions = {}, local: Call
   })
 
   const answerError = createErrorHandler({
-    redact: redactText,
+    redact,
     log: (error, requestId) =>
       logger.error({ requestId, error: formatError(error) }, 'unexpected error while handling a request'),
   })

@@ -1,6 +1,5 @@
 import type { SkippedEntries } from '@holdfast/runtime'
 import { type Clock, isHoldfastError } from 'holdfast'
-import { redactText } from '../http/redact.js'
 
 /** How many jobs are kept. */
 const MAX_JOBS = 100
@@ -42,16 +41,22 @@ type JobWork = (signal: AbortSignal, listeners: JobListeners) => Promise<ReplayC
 
 const NO_COUNTS: ReplayCounts = Object.freeze({ succeeded: 0, failed: 0, skipped: 0 })
 
+interface JobRegistryOptions {
+  /** Removes secrets from the message of a failed job. */
+  redact(text: string): string
+  logUnexpected(error: unknown, jobId: string): void
+}
+
 /** The batch replays of this process. */
 export class JobRegistry {
   private readonly jobs = new Map<string, { job: BatchJob; stop: AbortController; done: Promise<void> }>()
   private readonly clock: Clock
-  private readonly logUnexpected: (error: unknown, jobId: string) => void
+  private readonly options: JobRegistryOptions
   private count = 0
 
-  constructor(clock: Clock, logUnexpected: (error: unknown, jobId: string) => void) {
+  constructor(clock: Clock, options: JobRegistryOptions) {
     this.clock = clock
-    this.logUnexpected = logUnexpected
+    this.options = options
   }
 
   start(total: number, work: JobWork): BatchJob {
@@ -95,10 +100,10 @@ export class JobRegistry {
     } catch (error) {
       job.status = signal.aborted ? 'cancelled' : 'failed'
       if (isHoldfastError(error)) {
-        if (!signal.aborted) job.message = redactText(error.message)
+        if (!signal.aborted) job.message = this.options.redact(error.message)
       } else {
         if (!signal.aborted) job.message = 'unexpected error; see the log of the server'
-        this.logUnexpected(error, job.id)
+        this.options.logUnexpected(error, job.id)
       }
     }
     job.endedAt = new Date(this.clock.wall())

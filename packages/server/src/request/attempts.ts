@@ -1,7 +1,6 @@
 import type { RetryAttempt } from '@holdfast/runtime'
 import { type Attempt, type Clock, isHoldfastError } from 'holdfast'
 import { isRetryableStatus } from 'holdfast/internal'
-import { redactText } from '../http/redact.js'
 import type { IncomingResponse } from './send.js'
 
 /** A response with a transient status. It is thrown so that the policy decides about a retry. */
@@ -24,15 +23,17 @@ const isTransient = (status: number) => isRetryableStatus(status) && status !== 
 export class RequestAttemptLog {
   readonly attempts: RetryAttempt[] = []
   private readonly clock: Clock
+  private readonly redact: (text: string) => string
   private lastEndedAt: number | undefined
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, redact: (text: string) => string) {
     this.clock = clock
+    this.redact = redact
   }
 
   /** Runs an attempt and records it. A response with a transient status is thrown. */
   async runAttempt(attempt: Attempt, send: () => Promise<IncomingResponse>): Promise<IncomingResponse> {
-    const { clock } = this
+    const { clock, redact } = this
     const started = clock.now()
     const base = {
       attemptNumber: attempt.number,
@@ -54,7 +55,7 @@ export class RequestAttemptLog {
       recordEnd({
         success: false,
         outcome: isTimeout ? 'timeout' : 'failure',
-        error: summarizeError(signal.reason),
+        error: summarizeError(signal.reason, redact),
       })
     }
     signal.addEventListener('abort', onAbort, { once: true })
@@ -69,7 +70,7 @@ export class RequestAttemptLog {
       if (hasFailed) throw new TransientStatusError(response)
       return response
     } catch (error) {
-      recordEnd({ success: false, outcome: 'failure', error: summarizeError(error) })
+      recordEnd({ success: false, outcome: 'failure', error: summarizeError(error, redact) })
       throw error
     } finally {
       signal.removeEventListener('abort', onAbort)
@@ -78,11 +79,14 @@ export class RequestAttemptLog {
 }
 
 /** The type and message of an error, with secrets redacted. */
-export function summarizeError(error: unknown): { type: string; message: string } {
+export function summarizeError(
+  error: unknown,
+  redact: (text: string) => string,
+): { type: string; message: string } {
   if (!(error instanceof Error)) return { type: 'Error', message: 'the attempt was cancelled' }
   const cause = error.cause instanceof Error && error.message === 'fetch failed' ? error.cause : error
   return {
     type: cause.name,
-    message: redactText(cause.message || String((cause as { code?: unknown }).code)),
+    message: redact(cause.message || String((cause as { code?: unknown }).code)),
   }
 }

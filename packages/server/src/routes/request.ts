@@ -103,6 +103,8 @@ export function addRequestRoutes({ hf, addRoute, settings, ending }: Routes): vo
   const arePrivateTargetsAllowed = () =>
     settings.allowPrivateTargets ?? hf.config.current.proxy?.allowPrivateTargets ?? false
 
+  const redact = (text: string) => hf.config.redact(text)
+
   addRoute(
     {
       method: 'post',
@@ -137,7 +139,7 @@ export function addRequestRoutes({ hf, addRoute, settings, ending }: Routes): vo
       const canRepeat =
         !['POST', 'PATCH'].includes(method) || policy.retryNonIdempotent || 'idempotency-key' in headers
 
-      const log = new RequestAttemptLog(settings.clock)
+      const log = new RequestAttemptLog(settings.clock, redact)
       const session = new SessionListener(hf, honoContext.get('requestId'))
       const { signal, done } = createRequestSignal(honoContext.req.raw.signal, ending)
       const attempts = async (last?: IncomingResponse) =>
@@ -169,7 +171,7 @@ export function addRequestRoutes({ hf, addRoute, settings, ending }: Routes): vo
         )
       } catch (error) {
         if (error instanceof TransientStatusError) response = error.response
-        else throw createRequestError(error, await attempts())
+        else throw createRequestError(error, await attempts(), redact)
       } finally {
         done()
         session.close()
@@ -196,9 +198,13 @@ const withStatus = (attempts: readonly RetryAttempt[], last: IncomingResponse | 
   )
 
 /** The error of a request without a response; its details are the attempts. */
-function createRequestError(error: unknown, attempts: readonly unknown[]): ApiError {
+function createRequestError(
+  error: unknown,
+  attempts: readonly unknown[],
+  redact: (text: string) => string,
+): ApiError {
   if (error instanceof ApiError) return error
-  const { message } = summarizeError(error)
+  const { message } = summarizeError(error, redact)
   if (!isHoldfastError(error))
     return new ApiError('UPSTREAM_FAILED', `the request failed: ${message}`, { details: attempts })
   const headers = error.retryAfter === undefined ? {} : retryAfterHeader(error.retryAfter)
