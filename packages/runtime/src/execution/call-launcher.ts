@@ -35,6 +35,12 @@ export interface CallLauncherParts {
   guardEvents: GuardListeners
   /** The reason to reject a call with a payload, if there is one. */
   rejectionFor(): HoldfastError | undefined
+  /** A call of an enabled operation is rejected because the runtime closes. The caller gets the error when the returned promise has settled. */
+  onClosedCall(
+    operation: CompiledOperation,
+    options: CallOptions<unknown> | undefined,
+    error: HoldfastError,
+  ): Promise<unknown> | undefined
   /** The breaker of a guard with its own options changed. */
   onBreakerChanged(event: BreakerEvent, name: string): void
 }
@@ -94,18 +100,31 @@ export class CallLauncher {
     options: CallOptions<unknown> | undefined,
   ): Promise<R> {
     const rejection = this.rejectionOf(operation, options)
-    if (rejection !== undefined) return Promise.reject(rejection)
+    if (rejection !== undefined) return rejection
     const call: Promise<unknown> = operation.isEnabled
       ? new RuntimeCall(this.parts.observers, operation, fn, options).startWithSession()
       : executeDirectly(operation.guard, () => this.start(operation, fn, options))
     return call as Promise<R>
   }
 
-  /** The reason to reject a call before it starts, if there is one. */
-  private rejectionOf(operation: CompiledOperation, options: CallOptions<unknown> | undefined): unknown {
-    if (this.isClosed) return new HoldfastError('CANCELLED', 'the runtime is closed')
+  /** Rejects a call that may not start; undefined for all others. */
+  private rejectionOf(
+    operation: CompiledOperation,
+    options: CallOptions<unknown> | undefined,
+  ): Promise<never> | undefined {
+    if (this.isClosed) return this.rejectClosed(operation, options)
     const hasPayload = options?.payload !== undefined || requestOf(options)?.deadLetter !== undefined
-    return hasPayload && operation.isEnabled ? this.parts.rejectionFor() : undefined
+    const error = hasPayload && operation.isEnabled ? this.parts.rejectionFor() : undefined
+    return error && Promise.reject(error)
+  }
+
+  private async rejectClosed(
+    operation: CompiledOperation,
+    options: CallOptions<unknown> | undefined,
+  ): Promise<never> {
+    const error = new HoldfastError('CANCELLED', 'the runtime is closed')
+    if (operation.isEnabled) await this.parts.onClosedCall(operation, options, error)
+    throw error
   }
 
   private start<T>(
@@ -115,7 +134,7 @@ export class CallLauncher {
   ): Promise<T> {
     const { observers, guardEvents, pools } = this.parts
     const rejection = this.rejectionOf(operation, options)
-    if (rejection !== undefined) return Promise.reject(rejection)
+    if (rejection !== undefined) return rejection
     if (!operation.isEnabled) {
       const { pool, context, signal } = options ?? {}
       if (signal?.aborted) return Promise.reject(signal.reason)

@@ -3,6 +3,7 @@ import type { RedisDriver } from '@holdfast/fleet'
 import { errorMessageOf, summarizeError } from '@holdfast/records'
 import type { Store } from '@holdfast/store'
 import type { Clock, Pool, Random } from 'holdfast'
+import { nextMacrotask } from 'holdfast/internal'
 import { Alerts } from '../alerts/alerts.js'
 import { StorageMonitor } from '../alerts/storage-monitor.js'
 import type { OpenOptions, Run } from '../api-types.js'
@@ -186,6 +187,8 @@ export class RuntimeContainer {
         observers: this.observers,
         guardEvents,
         rejectionFor: () => this.deadLetters.rejectionIfFull(),
+        onClosedCall: ({ name, initialPolicy }, callOptions, error) =>
+          this.deadLetterCapture.onClosedCall(name, initialPolicy.record, callOptions, error),
         onBreakerChanged: (event, name) => this.breakerEvents.onChange(event, { serviceName: name }, false),
       },
       this.config.ruling(),
@@ -277,10 +280,12 @@ export class RuntimeContainer {
     await Promise.race([active.whenIdle(), grace])
     clock.clearTimer(timer)
     for (const call of active.all()) call.cancel('the runtime is closing')
+    // A pipeline starts the next step of an item in the turn in which the last one ended: it is rejected, and its item stored.
+    await nextMacrotask()
     // From here on only the store is waited for.
     this.store.startClosing?.()
     await configured
-    await this.deadLetterCapture.whenSettled()
+    await this.deadLetterCapture.close()
     await deadLettersClosed
     this.rejectionLimiter.flush()
     await this.housekeeping.stop()
