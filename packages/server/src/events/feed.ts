@@ -76,14 +76,17 @@ export class EventFeed {
     return this.readers.size
   }
 
-  /** Opens a stream of events that begins now, or with the event after `lastEventId`. */
+  /** Opens a stream of events that begins now, or with the event after `lastEventId`, and ends when `signal` is aborted. */
   open(
     selection: EventSelection,
     lastEventId: string | undefined,
     isAllowed: (known: KnownCredentials) => boolean,
+    signal: AbortSignal,
   ): ReadableStream {
     const reader = new FeedReader(selection, this.options.buffer, isAllowed, () => this.removeReader(reader))
     this.readers.add(reader)
+    // The server does not cancel the stream of a client that disconnects before its response begins.
+    signal.addEventListener('abort', () => reader.end(), { once: true })
     this.scheduleHeartbeat()
     this.scheduleCheck()
     reader.write(encoder.encode(`retry: 1000\n: connected\n\n`))

@@ -57,8 +57,17 @@ export function addEventRoutes({ addRoute, feed, settings }: Routes): void {
             : findSignedIn(known, secret, settings.clock.wall())
         return found?.name === caller.name
       }
-      const selection = createSelection(query.type, query.operation)
-      const stream = feed.open(selection, headers['last-event-id'] ?? query.last_event_id, isAllowed)
+      const { method, signal } = honoContext.req.raw
+      // Nothing would read the stream of a HEAD request or of a client that has disconnected, so it would stay open.
+      const stream =
+        method === 'HEAD' || signal.aborted
+          ? null
+          : feed.open(
+              createSelection(query.type, query.operation),
+              headers['last-event-id'] ?? query.last_event_id,
+              isAllowed,
+              signal,
+            )
       return honoContext.body(stream, 200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
     },
   )

@@ -29,7 +29,10 @@ export class UnreadBodies {
       return writeHead.apply(outgoing, head)
     }) as typeof writeHead
     // A body that arrived together with its head is complete in the next turn of the event loop.
-    setImmediate(respond)
+    setImmediate(() => {
+      // The app would not be notified of a client that has disconnected already.
+      if (!incoming.socket.destroyed) respond()
+    })
   }
 
   private closeAfterResponse(incoming: IncomingMessage, outgoing: ServerResponse): void {

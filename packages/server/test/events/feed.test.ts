@@ -22,7 +22,7 @@ test('a batch for many readers is sent when it has 1,000 events, before its dela
   onTestFinished(() => feed.close())
   // A batch for 100 readers waits for 50 ms.
   const readers = Array.from({ length: 100 }, () =>
-    feed.open(createSelection(), undefined, () => true).getReader(),
+    feed.open(createSelection(), undefined, () => true, new AbortController().signal).getReader(),
   )
   const received = ['', '']
   const readNext = async (at: number) => {

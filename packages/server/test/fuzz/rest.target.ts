@@ -122,7 +122,9 @@ async function openApi(): Promise<Api> {
   await failCall(hf, 'quick', { payload: { a: 1 }, itemId: 'i', context: { password: SECRET } })
   const logged: string[] = []
   const logger = { error: (fields: unknown) => void logged.push(JSON.stringify(fields)) }
-  const app = createApp(hf, { clock, dashboard: false, logger } as Parameters<typeof createApp>[1])
+  const app = createApp(hf, { clock, dashboard: false, logger, maxReaders: 1 } as Parameters<
+    typeof createApp
+  >[1])
   const document = (await (await app.request('http://localhost/openapi.json')).json()) as Document
   const { token } = await createToken(hf, { name: 'fuzz', role: 'admin' })
   return { hf, app, clock, document, logged, token }
@@ -236,6 +238,11 @@ export const target: FuzzTarget = {
         if (answer.headers.get('x-request-id') === null) throw new Error('an answer without X-Request-Id')
         if (answer.headers.get('content-type') === 'text/event-stream') {
           await answer.body?.cancel()
+          const headers = { authorization: `Bearer ${token}` }
+          const next = await app.request('http://localhost/api/v1/events', { headers })
+          if (next.status === 429 && (await next.text()).includes('readers of the event stream'))
+            throw new Error(`the reader of a ${method} request is still open`)
+          await next.body?.cancel()
           return
         }
         const said = await answer.text()
