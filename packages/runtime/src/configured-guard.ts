@@ -8,7 +8,7 @@ import { withSession } from './session-call.js'
 export interface ConfiguredGuardParts {
   run: Run
   breaker(): CircuitBreaker | undefined
-  /** Adds a listener for the events of the operation's calls. */
+  /** Adds a listener for the events of the operation's calls, and of their breakers. @throws INVALID_OPTIONS */
   on(listener: (event: GuardEvent) => void): () => void
 }
 
@@ -70,7 +70,6 @@ export class ConfiguredGuard implements Guard {
   }
 
   on(listener: (event: GuardEvent) => void): () => void {
-    checkFunction('on', listener)
     return this.parts.on(listener)
   }
 }

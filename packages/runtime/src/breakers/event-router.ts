@@ -20,8 +20,6 @@ export interface BreakerEventRouterParts {
   pools: BreakerPools
   persistence: BreakerPersistence
   guardEvents: GuardEventEmitter
-  /** The breakers that calls of an operation must pass. */
-  breakersOf(operation: string): readonly CircuitBreaker[]
   /** The breaker of a pool member opened. */
   onMemberOpened(pool: string, member: string, breaker: CircuitBreaker): void
 }
@@ -42,15 +40,13 @@ export class BreakerEventRouter {
 
   /** The breaker of a policy, a service or a decorated method changed its state. */
   onChange(event: BreakerEvent, owner: BreakerOwner, shouldPersist: boolean): void {
-    const { runtime, log, metrics, errors, registry, guardEvents, persistence, breakersOf } = this.parts
+    const { runtime, log, metrics, errors, registry, guardEvents, persistence } = this.parts
     const { id, fromState, toState, failureCount, timestamp } = event
     if (toState === 'open') {
       const failures = fromState === 'closed' ? failureCount : registry.openings.get(id)?.failures
       registry.openings.set(id, { at: timestamp, failures })
     } else if (toState === 'closed') registry.openings.delete(id)
-    for (const operation of guardEvents.observedOperations())
-      if (breakersOf(operation).some((breaker) => breaker.id === id))
-        guardEvents.emitBreakerEvent(operation, event)
+    guardEvents.emitBreakerEvent(event)
     metrics.recordBreakerChange(event)
     runtime.breakerEvents.add(breakerEventRecord(event))
     this.emit(event, owner)

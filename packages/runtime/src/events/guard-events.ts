@@ -1,5 +1,6 @@
-import type { BreakerEvent, Clock, GuardEvent, StopReason } from 'holdfast'
+import type { BreakerEvent, CircuitBreaker, Clock, GuardEvent, StopReason } from 'holdfast'
 import { Listeners } from 'holdfast/internal'
+import { checkFunction } from '../call-options.js'
 import type { CallEnd, CallObserver } from '../observation/call-observer.js'
 import {
   type FailedAttemptInfo,
@@ -13,7 +14,7 @@ type GuardCallEvent = Exclude<GuardEvent, { type: 'breaker_changed' }>
 /** Emits the events of the guards that `hf.guard` returns, in the form that the guards of the core emit. */
 export class GuardEventEmitter implements CallObserver {
   private readonly clock: Clock
-  private readonly listenersByOperation = new Map<string, Listeners<GuardEvent>>()
+  private readonly listenersByName = new Map<string, Listeners<GuardEvent>>()
 
   constructor(clock: Clock) {
     this.clock = clock
@@ -21,17 +22,25 @@ export class GuardEventEmitter implements CallObserver {
 
   /** Whether any guard has a listener. */
   get hasListeners(): boolean {
-    return this.listenersByOperation.size > 0
+    return this.listenersByName.size > 0
   }
 
-  on(operation: string, listener: (event: GuardEvent) => void): () => void {
-    const listeners =
-      this.listenersByOperation.get(operation) ?? new Listeners<GuardEvent>(`the guard ${operation}`)
-    this.listenersByOperation.set(operation, listeners)
-    const unsubscribe = listeners.add(listener)
+  /** Adds a listener for the events of the calls with a name, and of the breakers that `breakers` returns at that time. */
+  on(
+    name: string,
+    breakers: () => readonly CircuitBreaker[],
+    listener: (event: GuardEvent) => void,
+  ): () => void {
+    checkFunction('on', listener)
+    const listeners = this.listenersByName.get(name) ?? new Listeners<GuardEvent>(`the guard ${name}`)
+    this.listenersByName.set(name, listeners)
+    // Guards whose calls have the same name can have different breakers.
+    const unsubscribe = listeners.add((event) => {
+      if (event.type !== 'breaker_changed' || breakers().some(({ id }) => id === event.id)) listener(event)
+    })
     return () => {
       unsubscribe()
-      if (listeners.size === 0) this.listenersByOperation.delete(operation)
+      if (listeners.size === 0) this.listenersByName.delete(name)
     }
   }
 
@@ -70,16 +79,10 @@ export class GuardEventEmitter implements CallObserver {
     this.emitCallEvent(call, 'gave_up', call.number, { ...facts, stopped })
   }
 
-  /** The state of a breaker changed that calls of an operation must pass. */
-  emitBreakerEvent(operation: string, event: BreakerEvent): void {
-    this.listenersByOperation
-      .get(operation)
-      ?.emit(Object.freeze({ type: 'breaker_changed', ...event } as const))
-  }
-
-  /** The operations whose guards have listeners. */
-  observedOperations(): Iterable<string> {
-    return this.listenersByOperation.keys()
+  /** The state of a breaker changed. */
+  emitBreakerEvent(event: BreakerEvent): void {
+    for (const listeners of this.listenersByName.values())
+      listeners.emit(Object.freeze({ type: 'breaker_changed', ...event } as const))
   }
 
   private emitCallEvent(
@@ -91,7 +94,7 @@ export class GuardEventEmitter implements CallObserver {
     const name = recordedName(call)
     const timestamp = this.clock.wall()
     const context = call.options?.context
-    this.listenersByOperation
+    this.listenersByName
       .get(name)
       ?.emit(Object.freeze({ type, name, timestamp, attempt, context, ...facts }) as GuardEvent)
   }

@@ -2,6 +2,7 @@ import type { CallConfiguration } from '@holdfast/config'
 import {
   type Attempt,
   type BreakerEvent,
+  type CircuitBreaker,
   type Guard,
   type GuardEvent,
   type GuardOptions,
@@ -25,7 +26,11 @@ import { RuntimeCall } from './runtime-call.js'
 /** The listeners of the guards that `hf.guard` returns. */
 interface GuardListeners {
   readonly hasListeners: boolean
-  on(operation: string, listener: (event: GuardEvent) => void): () => void
+  on(
+    name: string,
+    breakers: () => readonly CircuitBreaker[],
+    listener: (event: GuardEvent) => void,
+  ): () => void
 }
 
 export interface CallLauncherParts {
@@ -154,9 +159,24 @@ export class CallLauncher {
       : new RuntimeCall(observers, operation, fn, options).start()
   }
 
+  /** Adds a listener for the events of calls with these options, and of the breakers that these calls must pass. */
+  on(
+    operation: string,
+    options: CallOptions<unknown> | undefined,
+    listener: (event: GuardEvent) => void,
+  ): () => void {
+    const breakers = () => {
+      try {
+        return this.operationFor(operation, options).breakers
+      } catch {
+        return [] // The configuration no longer has what the options name, so that each call is rejected.
+      }
+    }
+    return this.parts.guardEvents.on(options?.name ?? operation, breakers, listener)
+  }
+
   /** Creates a guard that passes its calls to `run`; each uses the configuration that is active when it starts. */
   guard(operation: string, run: Run, callOptions: CallOptions<unknown> | undefined): Guard {
-    const { guardEvents } = this.parts
     checkOperation(operation)
     const options = parseCallOptions(callOptions)
     return new ConfiguredGuard(
@@ -164,7 +184,7 @@ export class CallLauncher {
       {
         run,
         breaker: () => this.operationFor(operation, options).initialPolicy.breaker,
-        on: (listener) => guardEvents.on(options?.name ?? operation, listener),
+        on: (listener) => this.on(operation, options, listener),
       },
       options,
     )
@@ -185,7 +205,7 @@ export class CallLauncher {
             : this.start(operation, fn, parsed)
         },
         breaker: () => operation.breaker,
-        on: (listener) => guardEvents.on(name, listener),
+        on: (listener) => guardEvents.on(name, () => operation.breakers, listener),
       },
       undefined,
     )

@@ -162,7 +162,6 @@ export class RuntimeContainer {
       pools: this.pools,
       persistence: this.breakerPersistence,
       guardEvents,
-      breakersOf: (operation) => this.calls.operationFor(operation).breakers,
       onMemberOpened: (pool, member, breaker) => this.fleet?.memberOpened(pool, member, breaker),
     })
     this.policyLimits = new PolicyLimits(clock, (id, input) => this.fleet?.budget(id, input))
@@ -207,7 +206,7 @@ export class RuntimeContainer {
       operationFor: (operation, input) => this.calls.operationFor(operation, input),
       redact: (value) => runtime.redact(value),
       registerReplay: (operation, replay) => this.deadLetters.register(operation, replay),
-      on: (name, listener) => guardEvents.on(name, listener),
+      on: (operation, callOptions, listener) => this.calls.on(operation, callOptions, listener),
     })
     const space = new StorageMonitor(runtime)
     this.housekeeping = new Housekeeping(runtime, {

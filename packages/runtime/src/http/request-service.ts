@@ -42,8 +42,8 @@ export interface RequestServiceParts {
   redact<T>(value: T): T
   /** Registers the function that replays the dead letters of an operation. */
   registerReplay(operation: string, replay: ReplayFunction): void
-  /** Adds a listener for the events of calls with this name. */
-  on(name: string, listener: (event: GuardEvent) => void): () => void
+  /** Adds a listener for the events of calls with these options. */
+  on(operation: string, options: CallOptions, listener: (event: GuardEvent) => void): () => void
 }
 
 /** Creates fetch functions and interceptors whose requests are calls of the runtime. */
@@ -75,15 +75,18 @@ export class RequestService {
     }
     return Object.assign(
       (input: FetchInput, init?: FetchInit) => hostedFetch(input, withDefaults(init, request)),
-      { on: (listener: (event: GuardEvent) => void) => parts.on(options.name ?? operation, listener) },
+      {
+        on: (listener: (event: GuardEvent) => void) => parts.on(operation, callOptionsOf(request), listener),
+      },
     )
   }
 
   createInterceptor(operation: string, options: RequestOptions = {}): ResilienceInterceptor {
     checkInterceptorOptions(options)
-    const host = this.createHost(operation, callOptionsOf(options))
+    const callOptions = callOptionsOf(options)
+    const host = this.createHost(operation, callOptions)
     return Object.assign(createHostedInterceptor(host, options.retry), {
-      on: (listener: (event: GuardEvent) => void) => this.parts.on(options.name ?? operation, listener),
+      on: (listener: (event: GuardEvent) => void) => this.parts.on(operation, callOptions, listener),
     })
   }
 
