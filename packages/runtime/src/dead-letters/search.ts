@@ -1,16 +1,36 @@
 import type { DeadLetter } from '@holdfast/records'
 import type { DeadLetterFilter, DeadLetterSelector, DeadLetterStore, Page } from '@holdfast/store'
+import { nextMacrotask } from 'holdfast/internal'
 import type { PayloadCipher } from './payload-cipher.js'
 
 /** How many entries of the store a search reads at a time. */
 const SCAN_SIZE = 200
 
-/** Whether an entry contains a text: in its item id, its correlation id, or the JSON of one of its payloads. */
-export function containsText(entry: DeadLetter, text: string): boolean {
-  const wanted = text.toLowerCase()
-  const { itemId, correlationId, originalPayload, editedPayload } = entry
-  const texts = [itemId, correlationId, JSON.stringify(originalPayload), JSON.stringify(editedPayload)]
-  return texts.some((each) => each?.toLowerCase().includes(wanted))
+/** After how many characters of payloads the event loop gets a turn. */
+const CHARACTERS_PER_TURN = 256 * 1024
+
+/** Searches entries for a text: in the item id, the correlation id, and the JSON of the payloads, in upper or lower case. */
+export class TextMatcher {
+  private readonly cipher: PayloadCipher
+  private readonly text: string
+  private charactersInTurn = 0
+
+  constructor(cipher: PayloadCipher, text: string) {
+    this.cipher = cipher
+    this.text = text.toLowerCase()
+  }
+
+  /** Whether a stored entry contains the text. The event loop gets turns, because payloads can be large and encrypted. */
+  async matches(stored: DeadLetter): Promise<boolean> {
+    if (this.charactersInTurn >= CHARACTERS_PER_TURN) {
+      await nextMacrotask()
+      this.charactersInTurn = 0
+    }
+    const { itemId, correlationId, originalPayload, editedPayload } = this.cipher.decryptForList(stored)
+    const texts = [itemId, correlationId, JSON.stringify(originalPayload), JSON.stringify(editedPayload)]
+    for (const each of texts) this.charactersInTurn += each?.length ?? 0
+    return texts.some((each) => each?.toLowerCase().includes(this.text))
+  }
 }
 
 /** The entries that a selector finds and that contain a text, oldest first. Payloads can be encrypted, so each entry is read. */
@@ -21,10 +41,11 @@ export async function* searchEntries(
   text: string,
   now: Date,
 ): AsyncGenerator<DeadLetter> {
+  const matcher = new TextMatcher(cipher, text)
   let cursor: string | undefined
   do {
     const page = await store.list({ ...selector, limit: SCAN_SIZE, cursor }, now)
-    yield* page.items.filter((entry) => containsText(cipher.decryptForList(entry), text))
+    for (const entry of page.items) if (await matcher.matches(entry)) yield entry
     cursor = page.cursor
   } while (cursor !== undefined)
 }
@@ -38,12 +59,13 @@ export async function searchPage(
   now: Date,
 ): Promise<Page<DeadLetter>> {
   const { limit = 100 } = filter
+  const matcher = new TextMatcher(cipher, text)
   const items: DeadLetter[] = []
   let { cursor } = filter
   for (;;) {
     const page: Page<DeadLetter> = await store.list({ ...filter, limit: SCAN_SIZE, cursor }, now)
     for (const [index, entry] of page.items.entries()) {
-      if (!containsText(cipher.decryptForList(entry), text)) continue
+      if (!(await matcher.matches(entry))) continue
       items.push(entry)
       if (items.length < limit) continue
       // The cursor of the store that continues after this entry.

@@ -2,7 +2,7 @@ import { DEAD_LETTER_STATUSES, type DeadLetter, type DeadLetterStatus } from '@h
 import type { DeadLetterSelector, DeadLetterStore } from '@holdfast/store'
 import type { DeadLetterSelection } from './filter.js'
 import type { PayloadCipher } from './payload-cipher.js'
-import { containsText, searchEntries } from './search.js'
+import { searchEntries, TextMatcher } from './search.js'
 
 /** Whether a store finds the selected entries without reading their payloads. */
 export const isIndexed = ({ search, ids }: DeadLetterSelection): boolean =>
@@ -40,10 +40,11 @@ export async function* selectEntries(
     yield* searchEntries(store, cipher, toSelector(selection), search ?? '', now)
     return
   }
+  const matcher = search === undefined ? undefined : new TextMatcher(cipher, search)
   for (const id of new Set(ids)) {
     const entry = await store.get(id, now)
     if (entry === undefined || !matchesSelector(entry, selection)) continue
-    if (search === undefined || containsText(cipher.decryptForList(entry), search)) yield entry
+    if (matcher === undefined || (await matcher.matches(entry))) yield entry
   }
 }
 
