@@ -52,7 +52,7 @@ export class World {
     const { terminal = false, prompts = false, columns = 80, env = {}, onPrinted } = setting
     const listeners = new Set<() => void>()
     const interrupt = (): void => {
-      for (const listener of listeners) listener()
+      for (const listener of [...listeners]) listener()
     }
     const said = { out: '', err: '' }
     const hear = (place: 'out' | 'err') => (text: string | Uint8Array) => {

@@ -1,4 +1,5 @@
 import { Holdfast } from '@holdfast/runtime'
+import { redactConfig } from '@holdfast/runtime/config'
 import { DEFAULT_STORE } from '../../defaults.js'
 import { configEnv, displayPath, watchedFile } from '../backends/file.js'
 import type { CommandContext } from '../context/context.js'
@@ -79,12 +80,8 @@ export async function runServe(context: CommandContext, options: ServeCommandOpt
   const file = await watchedFile(context)
   const hf = await Holdfast.open({ config: file, env: configEnv(context) })
   const running = await startAll(hf, { ...serviceOptions, warn })
-  const store = hf.config.current.store ?? DEFAULT_STORE
-  printAddresses(
-    context,
-    'Holdfast is running',
-    addressesOf(running, displayPath(context, file), store.replace(/\/\/[^@/]*@/, '//')),
-  )
+  const { store = DEFAULT_STORE } = redactConfig({ store: hf.config.current.store }) as { store?: string }
+  printAddresses(context, 'Holdfast is running', addressesOf(running, displayPath(context, file), store))
   await waitForInterrupt(io)
   await running.close()
   return EXIT_CODES.ok
