@@ -103,7 +103,7 @@ class RedactingCopy {
 
   private copyFields(value: PlainObject, result: PlainObject): PlainObject {
     for (const key of Object.keys(value)) {
-      if (++this.values > MAX_VALUES) {
+      if (++this.values > MAX_VALUES || this.characters > MAX_CHARACTERS) {
         result['…'] = TOO_MUCH
         break
       }
@@ -122,9 +122,10 @@ class RedactingCopy {
   }
 
   private copyField(result: PlainObject, key: string, fieldValue: unknown): void {
-    const copy = this.isSecret(key, fieldValue) ? REDACTED : this.copyValue(fieldValue)
     // A long key may contain a secret itself. `__proto__` is defined, because an assignment would change the prototype.
     const name = key.length > 20 ? this.redactString(key) : key
+    this.characters += name.length
+    const copy = this.isSecret(key, fieldValue) ? REDACTED : this.copyValue(fieldValue)
     if (name === '__proto__')
       Object.defineProperty(result, name, {
         value: copy,
@@ -138,7 +139,7 @@ class RedactingCopy {
   private copyPairs(entries: Iterable<readonly [unknown, unknown]>): PlainObject {
     const result: PlainObject = {}
     for (const [key, fieldValue] of entries) {
-      if (++this.values > MAX_VALUES) {
+      if (++this.values > MAX_VALUES || this.characters > MAX_CHARACTERS) {
         result['…'] = TOO_MUCH
         break
       }
