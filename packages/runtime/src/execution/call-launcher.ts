@@ -54,6 +54,8 @@ export interface CallLauncherParts {
 export class CallLauncher {
   private readonly parts: CallLauncherParts
   private compiler: OperationCompiler
+  /** The breakers of guards with their own options, which several of these guards can share. */
+  private readonly observedBreakers = new WeakSet<CircuitBreaker>()
   /** Created with the first call and never released. */
   private hotShapes: readonly object[] | undefined = undefined
   /** Whether new calls are rejected. */
@@ -194,7 +196,11 @@ export class CallLauncher {
   guardFor(name: string, options: GuardOptions): Guard {
     const { compilerParts, guardEvents, onBreakerChanged } = this.parts
     const operation = compileGuardOptions(name, options, compilerParts)
-    operation.breaker?.on((event) => onBreakerChanged(event, name))
+    const { breaker } = operation
+    if (breaker !== undefined && !this.observedBreakers.has(breaker)) {
+      this.observedBreakers.add(breaker)
+      breaker.on((event) => onBreakerChanged(event, name))
+    }
     return new ConfiguredGuard(
       name,
       {
@@ -204,7 +210,7 @@ export class CallLauncher {
             ? this.startWithSession(operation, fn, parsed)
             : this.start(operation, fn, parsed)
         },
-        breaker: () => operation.breaker,
+        breaker: () => breaker,
         on: (listener) => guardEvents.on(name, () => operation.breakers, listener),
       },
       undefined,
