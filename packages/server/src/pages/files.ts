@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
-import { extname, join, normalize, sep } from 'node:path'
+import { extname, join, normalize, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
@@ -59,7 +59,7 @@ async function readFileIfExists(path: string): Promise<Buffer | undefined> {
 
 /** Creates the handler that serves the dashboard. A path without a file extension is a page of the dashboard, which its router resolves. */
 export function createDashboardHandler(folder: string | false | undefined) {
-  const root = folder ?? shippedDashboard()
+  const root = folder === false ? false : resolve(folder ?? shippedDashboard())
   return async (c: Context): Promise<Response | undefined> => {
     if (root === false || (c.req.method !== 'GET' && c.req.method !== 'HEAD')) return undefined
     let path: string
