@@ -26,7 +26,12 @@ export function destroyOnAbort(socket: Socket, signal: AbortSignal | undefined):
   return () => signal.removeEventListener('abort', abort)
 }
 
-/** Opens a connection; resolves when it is established, TLS included. */
+const ignoreError = (): void => {}
+
+/**
+ * Opens a connection; resolves when it is established, TLS included. An error of the open socket is never unhandled: the code
+ * that uses the socket can attach its listeners later, and finds a socket that failed before destroyed.
+ */
 export function connectSocket({
   host,
   port,
@@ -47,6 +52,7 @@ export function connectSocket({
           ...socketOptions,
         })
       : connectTls({ host, port, ALPNProtocols: ['http/1.1'], ...socketOptions, ...tls })
+  socket.on('error', ignoreError)
   const release = destroyOnAbort(socket, signal)
   return new Promise((resolve, reject) => {
     const onError = (error: Error): void => {

@@ -7,8 +7,6 @@ import { sendConnect, type TunnelTarget } from './handshake.js'
 import { socksConnect } from './socks.js'
 import type { ProxyUpstream } from './upstream.js'
 
-const ignoreError = (): void => {}
-
 /** Opens a connection to the proxy itself, with TLS for `https://`. */
 export async function connectToProxy(
   upstream: ProxyUpstream,
@@ -39,8 +37,8 @@ export async function connectToProxy(
 const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /**
- * Opens a tunnel through a proxy to the target. The socket is paused and has no listeners. Every failure counts as a fault
- * of the proxy.
+ * Opens a tunnel through a proxy to the target. The socket is paused, and its errors are ignored. Every failure counts as a
+ * fault of the proxy.
  *
  * @throws the reason of the signal when it is aborted, and a timeout after `connectTimeout`
  */
@@ -55,12 +53,9 @@ export async function openTunnel(
   try {
     socket = await connectToProxy(upstream, deadline.signal, isHalfOpen)
     const release = destroyOnAbort(socket, deadline.signal)
-    // The handshake replaces its listeners; an error in between must not be unhandled.
-    socket.on('error', ignoreError)
     if (upstream.protocol === 'socks5:') await socksConnect(socket, upstream, target, upstream.connectTimeout)
     else await sendConnect(socket, upstream, target)
     release()
-    socket.off('error', ignoreError)
     return socket
   } catch (error) {
     socket?.destroy()

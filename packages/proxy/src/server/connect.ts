@@ -75,6 +75,8 @@ export async function openClientTunnel(
     upstream = await proxyContext
       .guardFor(call)
       .run((attempt) => openForAttempt(proxyContext, attempt, target), { signal: pending.signal, context })
+    // The connection can be reset while the outcome of the attempt is sent to the primary process and back.
+    if (upstream.destroyed) throw new Error('the connection was closed before the tunnel was open')
     const result = await onTunnelOpen(upstream, pending.signal)
     const early = pending.end()
     if (!client.writable) {
