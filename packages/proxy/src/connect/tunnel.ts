@@ -56,6 +56,9 @@ export async function openTunnel(
     if (upstream.protocol === 'socks5:') await socksConnect(socket, upstream, target, upstream.connectTimeout)
     else await sendConnect(socket, upstream, target)
     release()
+    // A listener that is attached later would not learn that the proxy closed the connection while it confirmed the tunnel.
+    if (socket.destroyed || socket.readableEnded)
+      throw new ProxyConnectionError(`the proxy ${upstream.host} closed the connection after its response`)
     return socket
   } catch (error) {
     socket?.destroy()
