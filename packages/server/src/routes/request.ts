@@ -102,6 +102,7 @@ function encodeBody({ body, isTruncated }: IncomingResponse): Record<string, unk
 export function addRequestRoutes({ hf, addRoute, settings, ending }: Routes): void {
   const arePrivateTargetsAllowed = () =>
     settings.allowPrivateTargets ?? hf.config.current.proxy?.allowPrivateTargets ?? false
+  const activeSessions = new Set<SessionListener>()
 
   const redact = (text: string) => hf.config.redact(text)
 
@@ -140,7 +141,7 @@ export function addRequestRoutes({ hf, addRoute, settings, ending }: Routes): vo
         !['POST', 'PATCH'].includes(method) || policy.retryNonIdempotent || 'idempotency-key' in headers
 
       const log = new RequestAttemptLog(settings.clock, redact)
-      const session = new SessionListener(hf, honoContext.get('requestId'))
+      const session = new SessionListener(hf, activeSessions, honoContext.get('requestId'))
       const { signal, done } = createRequestSignal(honoContext.req.raw.signal, ending)
       const attempts = async (last?: IncomingResponse) =>
         withStatus((await session.attempts()) ?? log.attempts, last).map(attemptCodec.encode)
