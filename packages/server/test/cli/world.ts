@@ -52,7 +52,8 @@ export class World {
     const { terminal = false, prompts = false, columns = 80, env = {}, onPrinted } = setting
     const listeners = new Set<() => void>()
     const interrupt = (): void => {
-      for (const listener of [...listeners]) listener()
+      // A listener can add another one, which is called by the next interrupt.
+      for (const listener of new Set(listeners)) listener()
     }
     const said = { out: '', err: '' }
     const hear = (place: 'out' | 'err') => (text: string | Uint8Array) => {
