@@ -50,7 +50,8 @@ function valueRules(name: string, flags = 'gi'): RedactionRule[] {
       `$1$2${REDACTED}$2`,
     ],
     [
-      new RegExp(`(${name}\\\\+["']${SEPARATOR})(\\\\+["'])[\\s\\S]*?(?=\\\\+["']|$)`, flags),
+      // The value ends before backslashes with a quote. Other backslashes are read as one run, so that none is read twice.
+      new RegExp(`(${name}\\\\+["']${SEPARATOR})(\\\\+["'])(?:[^\\\\]|\\\\+(?!["'\\\\]))*`, flags),
       `$1$2${REDACTED}`,
     ],
     [new RegExp(`(${name}["']?${SEPARATOR})(?!\\[redacted\\])[^\\s&,;"'}\\])\\\\]+`, flags), `$1${REDACTED}`],
