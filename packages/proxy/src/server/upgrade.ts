@@ -37,21 +37,22 @@ export function isWebSocket({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && upgrade?.toLowerCase() === 'websocket' && length === '0' && coding === undefined
 }
 
-const UPGRADE_HEADERS = ['connection', 'upgrade', 'http2-settings']
+/** The options of Connection that do not apply to a request without an upgrade, as the last of its connection. */
+const DROPPED_OPTIONS = ['upgrade', 'keep-alive', 'close']
 
 /**
- * The head of a request without its upgrade headers, as the last of its connection. A server may ignore an upgrade, and the
- * request is parsed again as an ordinary one, so that only its own body is read as part of it.
+ * The head of a request without its upgrade, as the last of its connection. A server may ignore an upgrade, and the request is
+ * parsed again as an ordinary one, so that only its own body is read as part of it. Connection still lists the headers that
+ * are only for this hop, because the proxy needs some of them, such as those that frame the body.
  */
 export function removeUpgrade({ method, url, httpVersion, rawHeaders, headers }: IncomingMessage): Buffer {
-  // The headers that Connection lists are only for this hop.
-  const named = (headers.connection ?? '').toLowerCase().split(',')
-  const removed = new Set([...UPGRADE_HEADERS, ...named.map((name) => name.trim())])
+  const options = (headers.connection ?? '').split(',').map((option) => option.trim())
+  const listed = options.filter((option) => option !== '' && !DROPPED_OPTIONS.includes(option.toLowerCase()))
   let text = `${method} ${url} HTTP/${httpVersion}\r\n`
   for (let i = 0; i < rawHeaders.length; i += 2)
-    if (!removed.has((rawHeaders[i] as string).toLowerCase()))
+    if (!['connection', 'upgrade'].includes((rawHeaders[i] as string).toLowerCase()))
       text += `${rawHeaders[i]}: ${rawHeaders[i + 1]}\r\n`
-  return Buffer.from(`${text}Connection: close\r\n\r\n`, 'latin1')
+  return Buffer.from(`${text}Connection: ${['close', ...listed].join(', ')}\r\n\r\n`, 'latin1')
 }
 
 /** Sends the handshake to the target, and reads the head of its response. */
