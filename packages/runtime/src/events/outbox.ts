@@ -26,9 +26,19 @@ export interface OutboxOptions<T> {
   onFailed(error: unknown): void
 }
 
+/** A flush that waits until this many records are written. */
+interface Flush {
+  readonly target: number
+  resolve(): void
+}
+
 /** Writes records to a store in batches and in order. No call waits for it. */
 export class Outbox<T> {
   private pending: T[] = []
+  /** How many records were written since the start. */
+  private writtenCount = 0
+  /** The flushes that wait, in the order of their targets. */
+  private flushes: Flush[] = []
   /** How many records were dropped since the store last responded, and how many of them have been reported. */
   private dropped = 0
   private reportedDropped = 0
@@ -55,17 +65,15 @@ export class Outbox<T> {
     }
     this.pending.push(record)
     if (this.currentWrite !== undefined) return
-    if (this.pending.length >= BATCH_SIZE && !this.isFailing) void this.flush()
+    if (this.pending.length >= BATCH_SIZE && !this.isFailing) void this.writeAll()
     else this.startTimer()
   }
 
-  /** Writes all waiting records. Resolves when they are written, or when the write has failed. */
+  /** Resolves when the records that wait now are written, or when the write has failed. Later records are not waited for. */
   flush(): Promise<void> {
-    this.clearTimer()
-    // Concurrent flushes share one write, which continues until no record waits. The records belong to many calls, so the
-    // write runs outside the async context of any of them.
-    this.currentWrite ??= runOutsideContext(() => this.writePending())
-    return this.currentWrite
+    const target = this.writtenCount + this.pending.length
+    void this.writeAll()
+    return new Promise((resolve) => this.flushes.push({ target, resolve }))
   }
 
   /** Writes the remaining records. Later records are dropped, and no timer remains. */
@@ -75,13 +83,21 @@ export class Outbox<T> {
     const timeout = new Promise<void>((resolve) => {
       timer = clock.setTimer(resolve, CLOSE_TIMEOUT_MS)
     })
-    await Promise.race([this.flush(), timeout])
+    await Promise.race([this.writeAll(), timeout])
     clock.clearTimer(timer)
     this.isClosed = true
     this.clearTimer()
     this.dropped += this.pending.length
     this.pending = []
     this.reportDropped()
+  }
+
+  /** Writes until no record waits. Resolves then, or when a write has failed. */
+  private writeAll(): Promise<void> {
+    this.clearTimer()
+    // The records belong to many calls, so the write runs outside the async context of any of them.
+    this.currentWrite ??= runOutsideContext(() => this.writePending())
+    return this.currentWrite
   }
 
   private async writePending(): Promise<void> {
@@ -92,6 +108,8 @@ export class Outbox<T> {
         const batch = this.pending.slice(0, BATCH_SIZE)
         await writeBatch(batch)
         this.pending = this.pending.slice(batch.length)
+        this.writtenCount += batch.length
+        this.endFlushes(this.writtenCount)
         this.isFailing = false
       }
     } catch (error) {
@@ -103,7 +121,15 @@ export class Outbox<T> {
     this.dropped = 0
     this.reportedDropped = 0
     this.currentWrite = undefined
+    this.endFlushes(Infinity)
     if (this.pending.length > 0) this.startTimer()
+  }
+
+  /** Ends the flushes that wait for at most this many records. */
+  private endFlushes(writtenCount: number): void {
+    const ended = this.flushes.filter(({ target }) => target <= writtenCount)
+    this.flushes = this.flushes.slice(ended.length)
+    for (const { resolve } of ended) resolve()
   }
 
   private reportDropped(): void {
@@ -115,7 +141,7 @@ export class Outbox<T> {
   private startTimer(): void {
     if (this.isClosed) return
     this.timer ??= this.options.clock.setTimer(
-      () => void this.flush(),
+      () => void this.writeAll(),
       this.isFailing ? RETRY_DELAY_MS : FLUSH_DELAY_MS,
     )
   }
