@@ -48,7 +48,12 @@ const workerEntry = (): string => createRequire(import.meta.url).resolve('@holdf
 function checkInWorker(workerData: WorkerRequest, entry: () => string): Promise<CheckResult | undefined> {
   return new Promise((resolve) => {
     try {
-      const worker = new Worker(pathToFileURL(entry()), { workerData })
+      const worker = new Worker(pathToFileURL(entry()), {
+        workerData,
+        // A module that is loaded before each program (`--import`) may open a config, and would start workers without end.
+        execArgv: [],
+        env: { ...process.env, NODE_OPTIONS: '' },
+      })
       worker.once('message', ({ places, ...checked }: WorkerResponse) => {
         resolve({ ...checked, places: JSON.parse(places) as CheckResult['places'] })
         void worker.terminate()
