@@ -14,11 +14,12 @@ const ENTRY_SIZE = 4
  * consecutive window keeps failures and removes all of them with a success. A rate window counts every call.
  */
 export class OutcomeWindow {
-  private entries: number[] = []
+  /** The entries from `firstIndex` on, the newest at the end. */
+  entries: number[] = []
+  failed = 0
+  slow = 0
   private firstIndex = 0
   private calls = 0
-  private failed = 0
-  private slow = 0
   private readonly settings: BreakerSettings
 
   constructor(settings: BreakerSettings) {

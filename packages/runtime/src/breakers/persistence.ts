@@ -18,10 +18,37 @@ const isUnused = ({ snapshot, updatedAt }: StoredBreaker, now: number): boolean 
   return disabled !== true && lastNeededAt < now - UNUSED_AFTER_MS
 }
 
-/** A string that differs whenever the saved state of a breaker would differ. */
-const changeMark = ({ epoch, lastFailureTime, probeSuccesses, openUntil }: CircuitBreaker) =>
-  `${epoch} ${lastFailureTime ?? ''} ${probeSuccesses} ${epoch === 0 ? '' : openUntil}`
-const UNCHANGED_MARK = '0  0 '
+/** Strings that differ whenever the saved state of a breaker would differ. Only outcomes and state changes change them. */
+interface ChangeMark {
+  readonly state: string
+  /** Empty for a window without an outcome that can open the breaker. */
+  readonly window: string
+}
+
+const changeMark = (breaker: CircuitBreaker): ChangeMark => {
+  const { epoch, lastFailureTime, probeSuccesses, openUntil, recentOutcomes } = breaker
+  // Successes alone do not change an adaptive threshold.
+  const outcomes = recentOutcomes?.includes('0') ? recentOutcomes : ''
+  return {
+    state: `${epoch} ${lastFailureTime ?? ''} ${probeSuccesses} ${epoch === 0 ? '' : openUntil} ${outcomes}`,
+    window: windowMark(breaker),
+  }
+}
+
+/** A rolling window needs no mark of its own, because each failure changes `lastFailureTime`. */
+function windowMark({ window, settings: { windowType } }: CircuitBreaker): string {
+  const { entries = [], failed = 0, slow = 0 } = window ?? {}
+  if (windowType === 'consecutive') return `${failed}`
+  // Every call changes the newest entry, and an outcome that expires does not.
+  return windowType === 'rate' && failed + slow > 0 ? entries.slice(-4).join() : ''
+}
+
+/** The mark of a breaker without any outcome. */
+const UNCHANGED_MARK: ChangeMark = { state: '0  0  ', window: '0' }
+
+/** Outcomes that leave a window when they are too old are also ignored when it is restored, so that they need no save. */
+const hasChanged = (before: ChangeMark, { state, window }: ChangeMark) =>
+  before.state !== state || (window !== '' && before.window !== window)
 
 export interface BreakerPersistenceOptions {
   clock: Clock
@@ -33,7 +60,7 @@ export interface BreakerPersistenceOptions {
 export class BreakerPersistence {
   private readonly changed = new Map<string, CircuitBreaker>()
   private readonly createdAt = new Map<string, Date>()
-  private readonly savedMarks = new Map<string, string>()
+  private readonly savedMarks = new Map<string, ChangeMark>()
   private isClosed = false
   private timer: unknown = undefined
   private retryTimer: unknown = undefined
@@ -65,11 +92,9 @@ export class BreakerPersistence {
 
   /** Saves a breaker if it has changed since it was last checked. */
   saveIfChanged(breaker: CircuitBreaker): void {
-    const mark = changeMark(breaker)
-    if (this.savedMarks.get(breaker.id) === mark) return
     // A breaker without any outcome in this process must not overwrite the state that another process saved.
-    if (this.savedMarks.has(breaker.id) || mark !== UNCHANGED_MARK) this.scheduleSave(breaker)
-    this.savedMarks.set(breaker.id, mark)
+    const before = this.savedMarks.get(breaker.id) ?? UNCHANGED_MARK
+    if (hasChanged(before, changeMark(breaker))) this.scheduleSave(breaker)
   }
 
   scheduleSave(breaker: CircuitBreaker): void {
