@@ -3,6 +3,7 @@ import type { KeyRing } from '@holdfast/store'
 import { isHoldfastError } from 'holdfast'
 import type { ActiveConfig } from '../active-config/active-config.js'
 import { throwPolicyConflicts } from '../active-config/conflicts.js'
+import type { FileMembers } from '../file/member-files.js'
 import { describeProblem, lineOf } from '../problems/describe.js'
 import type { Actor, RuntimeContext } from '../runtime-context.js'
 import type { Layer } from '../schema/layer.js'
@@ -109,11 +110,12 @@ export class ApiChanges {
   /**
    * Loads and applies the stored changes, at the start or after another process changed them. Changes that conflict with
    * the file are ignored and reported, because a process must start and see the changes of other processes in any case.
+   * Members of files are replaced only by given ones, because a members file can change while the store is read.
    */
-  async refresh(fileMembers = this.activeConfig.fileMembers): Promise<void> {
+  async refresh(fileMembers?: FileMembers): Promise<void> {
     const { runtime, activeConfig } = this
     const stored = await this.layerHistory.load()
-    activeConfig.replace({ stored, fileMembers }, (problems) => {
+    activeConfig.replace({ stored, ...(fileMembers !== undefined && { fileMembers }) }, (problems) => {
       const reason = problems.map((problem) => lineOf(describeProblem(problem), undefined)).join('; ')
       runtime.warn(`changes made through the API conflict with the file and are ignored: ${reason}`)
       runtime.emit({
