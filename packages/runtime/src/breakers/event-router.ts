@@ -4,7 +4,7 @@ import type { ErrorLog } from '../error-log/error-log.js'
 import type { GuardEventEmitter } from '../events/guard-events.js'
 import type { RetryLog } from '../logging/retry-log.js'
 import type { Metrics } from '../metrics/metrics.js'
-import type { BreakerOwner } from './breaker-id.js'
+import { type BreakerOwner, breakerId } from './breaker-id.js'
 import { breakerEventRecord } from './breaker-records.js'
 import type { BreakerPool, BreakerPools } from './member-breakers.js'
 import type { BreakerPersistence } from './persistence.js'
@@ -65,7 +65,7 @@ export class BreakerEventRouter {
 
   /** A pool changed: the breaker of a member, or the members. */
   onPoolEvent(pool: BreakerPool, event: PoolEvent, shouldPersist: boolean): void {
-    const { runtime, persistence, onMemberOpened } = this.parts
+    const { runtime, registry, persistence, onMemberOpened } = this.parts
     switch (event.type) {
       case 'breaker_changed': {
         const { memberId: member, toState } = event
@@ -77,6 +77,8 @@ export class BreakerEventRouter {
       case 'member_changed':
       case 'network_changed': {
         const { type: _, timestamp: __, ...facts } = event
+        if (event.type === 'member_changed' && event.change === 'removed')
+          registry.openings.delete(breakerId({ pool: pool.id, member: event.memberId }))
         runtime.emit({
           eventType: 'pool_member_changed',
           component: 'pool',

@@ -59,8 +59,10 @@ export interface BreakerPersistenceOptions {
 /** Saves the state of breakers soon after it changes. No call waits for it. */
 export class BreakerPersistence {
   private readonly changed = new Map<string, CircuitBreaker>()
-  private readonly createdAt = new Map<string, Date>()
-  private readonly savedMarks = new Map<string, ChangeMark>()
+  /** The creation times of the states that were loaded, by id. */
+  private readonly loadedCreatedAt = new Map<string, Date>()
+  private readonly createdAt = new WeakMap<CircuitBreaker, Date>()
+  private readonly savedMarks = new WeakMap<CircuitBreaker, ChangeMark>()
   private isClosed = false
   private timer: unknown = undefined
   private retryTimer: unknown = undefined
@@ -81,25 +83,25 @@ export class BreakerPersistence {
       const unused = all.filter((breaker) => isUnused(breaker, now))
       await store.delete(unused.map(({ snapshot }) => snapshot.id)).catch(onFailed)
     }
-    for (const { snapshot, createdAt } of stored) this.createdAt.set(snapshot.id, createdAt)
+    for (const { snapshot, createdAt } of stored) this.loadedCreatedAt.set(snapshot.id, createdAt)
     return stored
   }
 
   /** Marks the current state of a breaker as saved. */
   markSaved(breaker: CircuitBreaker): void {
-    this.savedMarks.set(breaker.id, changeMark(breaker))
+    this.savedMarks.set(breaker, changeMark(breaker))
   }
 
   /** Saves a breaker if it has changed since it was last checked. */
   saveIfChanged(breaker: CircuitBreaker): void {
     // A breaker without any outcome in this process must not overwrite the state that another process saved.
-    const before = this.savedMarks.get(breaker.id) ?? UNCHANGED_MARK
+    const before = this.savedMarks.get(breaker) ?? UNCHANGED_MARK
     if (hasChanged(before, changeMark(breaker))) this.scheduleSave(breaker)
   }
 
   scheduleSave(breaker: CircuitBreaker): void {
     if (this.isClosed) return
-    this.savedMarks.set(breaker.id, changeMark(breaker))
+    this.markSaved(breaker)
     this.changed.set(breaker.id, breaker)
     this.timer ??= this.options.clock.setTimer(() => void this.flush(), SAVE_DELAY_MS)
   }
@@ -129,8 +131,8 @@ export class BreakerPersistence {
     const breakers = [...this.changed.values()]
     this.changed.clear()
     const rows = breakers.map((breaker) => {
-      const createdAt = this.createdAt.get(breaker.id) ?? now
-      this.createdAt.set(breaker.id, createdAt)
+      const createdAt = this.createdAt.get(breaker) ?? this.loadedCreatedAt.get(breaker.id) ?? now
+      this.createdAt.set(breaker, createdAt)
       const { failureThreshold, windowDuration, timeoutDuration } = breaker.settings
       const settings = { failureThreshold, windowDuration, timeoutDuration }
       return { snapshot: breaker.snapshot(), createdAt, updatedAt: now, settings }

@@ -77,7 +77,11 @@ export class BreakerRegistry {
 
   /** Removes the breakers that the configuration no longer names. */
   removeExcept(ids: ReadonlySet<string>): void {
-    for (const id of this.entries.keys()) if (!ids.has(id)) this.entries.delete(id)
+    for (const id of this.entries.keys())
+      if (!ids.has(id)) {
+        this.entries.delete(id)
+        this.openings.delete(id)
+      }
   }
 
   *[Symbol.iterator](): Iterator<{ breaker: CircuitBreaker; owner: BreakerOwner; persist: boolean }> {

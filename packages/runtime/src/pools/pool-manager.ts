@@ -33,7 +33,7 @@ export interface PoolManagerOptions {
   /** The saved snapshot of a breaker. */
   savedSnapshot(id: string): StoredBreaker['snapshot'] | undefined
   /** The opening of each breaker that is not closed. */
-  openings: ReadonlyMap<string, OpeningDetails>
+  openings: Map<string, OpeningDetails>
 }
 
 /** Whether two entries are equal. Most of their fields are no objects, so that thousands of entries are compared within 2 ms. */
@@ -98,6 +98,7 @@ export class PoolManager implements BreakerPools {
       if (!Object.hasOwn(pools, id)) {
         managed.unsubscribe()
         this.managed.delete(id)
+        for (const breaker of managed.pool.usedBreakers()) this.options.openings.delete(breaker.id)
       }
     for (const [id, entry] of Object.entries(pools)) {
       const members = membersOf(id)
