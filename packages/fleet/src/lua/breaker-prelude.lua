@@ -52,6 +52,25 @@ local function deleteField(field)
   redis.call('HDEL', stateKey, field)
 end
 
+-- Sets a time of the state: when the breaker opened, the end of its open duration, or the end of a lease.
+local function setTime(field, value)
+  setField(field, value)
+  setField('at', now)
+end
+
+-- The time of Redis can go back: its clock is set, or a replica takes over whose clock is behind. All times of the state go back
+-- with it, because otherwise the breaker would stay open, and leases would be valid, for longer by as much. `at` is the time of
+-- Redis at which the last of them was set.
+local backMs = getNumber('at') - now
+if backMs > 0 then
+  for field, value in pairs(fields) do
+    if field == 'until' or field == 'openedAt' or string.sub(field, 1, 6) == 'lease:' then
+      setField(field, math.max(0, numberUpTo(value, MAX_TIME_MS + backMs) - backMs))
+    end
+  end
+  setField('at', now)
+end
+
 local function isClosed() return (fields.state or 'closed') == 'closed' end
 
 local storedEpoch = getNumber('epoch')
@@ -120,9 +139,9 @@ end
 
 -- `tripFor` is the duration for which an operator trips the breaker; without it, its settings determine `openFor`.
 local function open(openFor, openings, failures, tripFor)
-  if fields.state ~= 'open' then setField('openedAt', now) end
+  if fields.state ~= 'open' then setTime('openedAt', now) end
   changeState('open')
-  setField('until', now + openFor)
+  setTime('until', now + openFor)
   setField('openFor', openFor)
   setField('tripFor', tripFor or 0)
   setField('openings', openings)

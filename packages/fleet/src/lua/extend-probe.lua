@@ -13,7 +13,7 @@ local leaseField, leaseMs, holdMs = 'lease:' .. ARGV[4], tonumber(ARGV[5]), tonu
 
 deleteLeases(false)
 if not fields[leaseField] then return view({ gone = true }) end
-setField(leaseField, now + leaseMs)
+setTime(leaseField, now + leaseMs)
 if not holdMs then return view() end
 local isWanted = fields.wantedHold ~= nil and getNumber('wantedHold') < holdMs
 deleteField('wantedHold')

@@ -37,7 +37,7 @@ end
 
 local token = getNumber('epoch') .. ':' .. (getNumber('granted') + 1)
 setField('granted', getNumber('granted') + 1)
-setField('lease:' .. token, math.max(now, getNumber('until')) + leaseMs)
+setTime('lease:' .. token, math.max(now, getNumber('until')) + leaseMs)
 deleteField('wantedHold')
 extendExpiry()
 return view({ token = token, early = math.max(0, getNumber('until') - now) })

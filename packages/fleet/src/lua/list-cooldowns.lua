@@ -4,7 +4,6 @@
 --
 -- Result: { { member, milliseconds that are left }, … }
 
-local entries = redis.call('ZRANGE', cooldownsKey, 0, -1, 'WITHSCORES')
 local cooldowns = {}
-for i = 1, #entries, 2 do cooldowns[#cooldowns + 1] = { entries[i], tonumber(entries[i + 1]) - now } end
+for i, cooldown in ipairs(readCooldowns()) do cooldowns[i] = { cooldown[1], cooldown[2] - now } end
 return cooldowns

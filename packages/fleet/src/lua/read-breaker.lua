@@ -1,4 +1,4 @@
--- Reads the state of a breaker and changes nothing.
+-- Reads the state of a breaker.
 --
 -- KEYS, ARGV[1] to ARGV[3] and result: see breaker-prelude.lua
 

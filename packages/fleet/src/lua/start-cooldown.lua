@@ -11,6 +11,7 @@ local left = tonumber(ARGV[4])
 
 if now + left > cooldownEnd() then
   redis.call('ZADD', cooldownsKey, now + left, member)
+  recordTime()
   redis.call('PEXPIRE', cooldownsKey, math.max(left, redis.call('PTTL', cooldownsKey)))
   publishCooldown(left)
 end

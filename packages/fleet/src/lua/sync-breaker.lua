@@ -30,7 +30,7 @@ local storedSettings, storedBy = fields.settings, fields.settingsBy
 if storedEpoch < knownEpoch then
   if storedEpoch == 0 then
     setField('state', state)
-    setField('until', now + left)
+    setTime('until', now + left)
     setField('openFor', openFor)
     setField('tripFor', ARGV[12] or 0)
     setField('openings', openings)
@@ -38,7 +38,7 @@ if storedEpoch < knownEpoch then
     setField('off', isDisabled)
     setField('node', node)
     setField('epoch', knownEpoch)
-    setField('openedAt', now - age)
+    setTime('openedAt', now - age)
   else
     setField('epoch', epochAfter(knownEpoch))
   end

@@ -38,6 +38,7 @@ export class BreakerState {
     for (let i = 0; i < stored.length; i += 2) this.fields.set(stored[i] as string, stored[i + 1] as string)
     const state = this.fields.get('state')
     if (state !== undefined && state !== 'open' && state !== 'half_open') this.fields.set('state', 'closed')
+    this.followTime()
     this.storedEpoch = this.getNumber('epoch')
     this.lastEpoch = Math.max(this.storedEpoch, this.knownEpoch)
   }
@@ -76,6 +77,22 @@ export class BreakerState {
     const text = typeof value === 'number' ? luaText(value) : value
     this.fields.set(name, text)
     this.context.call('HSET', this.stateKey, name, text)
+  }
+
+  /** Sets a time of the state: when the breaker opened, the end of its open duration, or the end of a lease. */
+  setTime(name: string, value: number): void {
+    this.setField(name, value)
+    this.setField('at', this.now)
+  }
+
+  /** If the time of Redis has gone back, all times of the state go back with it. */
+  private followTime(): void {
+    const backMs = this.getNumber('at') - this.now
+    if (backMs <= 0) return
+    for (const [name, value] of this.fields)
+      if (name === 'until' || name === 'openedAt' || name.startsWith(LEASE_PREFIX))
+        this.setField(name, Math.max(0, numberUpTo(value, this.now + 366 * DAY_MS + backMs) - backMs))
+    this.setField('at', this.now)
   }
 
   deleteField(name: string): void {
@@ -119,9 +136,9 @@ export class BreakerState {
   }
 
   open(openFor: string | number, openings: string | number, failures: string | number, tripFor = 0): void {
-    if (this.field('state') !== 'open') this.setField('openedAt', this.now)
+    if (this.field('state') !== 'open') this.setTime('openedAt', this.now)
     this.changeState('open')
-    this.setField('until', this.now + Number(openFor))
+    this.setTime('until', this.now + Number(openFor))
     this.setField('openFor', openFor)
     this.setField('tripFor', tripFor)
     this.setField('openings', openings)

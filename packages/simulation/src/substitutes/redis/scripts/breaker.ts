@@ -67,7 +67,7 @@ export const grantProbe: ScriptFunction = (context) => {
   const granted = breaker.getNumber('granted') + 1
   const token = `${luaText(breaker.getNumber('epoch'))}:${luaText(granted)}`
   breaker.setField('granted', granted)
-  breaker.setField(`lease:${token}`, Math.max(now, breaker.getNumber('until')) + leaseMs)
+  breaker.setTime(`lease:${token}`, Math.max(now, breaker.getNumber('until')) + leaseMs)
   breaker.deleteField('wantedHold')
   breaker.extendExpiry()
   return breaker.view({ token, early: Math.max(0, breaker.getNumber('until') - now) })
@@ -79,7 +79,7 @@ export const extendProbe: ScriptFunction = (context) => {
   const leaseField = `lease:${breaker.argument(4)}`
   breaker.deleteLeases(false)
   if (breaker.field(leaseField) === undefined) return breaker.view({ gone: true })
-  breaker.setField(leaseField, breaker.now + breaker.numberArgument(5))
+  breaker.setTime(leaseField, breaker.now + breaker.numberArgument(5))
   if (breaker.argument(6) === undefined) return breaker.view()
   const wanted =
     breaker.field('wantedHold') !== undefined && breaker.getNumber('wantedHold') < breaker.numberArgument(6)
@@ -198,7 +198,7 @@ export const syncBreaker: ScriptFunction = (context) => {
   if (storedEpoch < knownEpoch) {
     if (storedEpoch === 0) {
       breaker.setField('state', breaker.argument(5) ?? '')
-      breaker.setField('until', now + breaker.numberArgument(6))
+      breaker.setTime('until', now + breaker.numberArgument(6))
       breaker.setField('openFor', breaker.argument(7) ?? '')
       breaker.setField('tripFor', breaker.argument(12) ?? 0)
       breaker.setField('openings', breaker.argument(8) ?? '')
@@ -206,7 +206,7 @@ export const syncBreaker: ScriptFunction = (context) => {
       breaker.setField('off', breaker.argument(10) ?? '')
       breaker.setField('node', node)
       breaker.setField('epoch', knownEpoch)
-      breaker.setField('openedAt', now - breaker.numberArgument(11))
+      breaker.setTime('openedAt', now - breaker.numberArgument(11))
     } else breaker.setField('epoch', breaker.epochAfter(knownEpoch))
     breaker.extendExpiry()
     breaker.publishState()

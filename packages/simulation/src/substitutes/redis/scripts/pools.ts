@@ -23,14 +23,32 @@ export const readmitMember: ScriptFunction = ({ keys, args, call }) => {
 export const listEjected: ScriptFunction = ({ keys: [ejectedKey = ''], call }) =>
   call('ZRANGE', ejectedKey, 0, -1, 'WITHSCORES')
 
+/** The member that has the time at which the last cooldown was set, negated. */
+const TIME_MEMBER = ''
+
 /** `cooldown-prelude.lua` */
 function openCooldowns({ keys, args, now, call, publish }: ScriptContext) {
   const [cooldownsKey = ''] = keys
   const [node = '', pool = '', member = ''] = args
-  call('ZREMRANGEBYSCORE', cooldownsKey, '-inf', now)
+  const recordTime = () => call('ZADD', cooldownsKey, -now, TIME_MEMBER)
+  const readCooldowns = () => {
+    const entries = call('ZRANGE', cooldownsKey, 0, -1, 'WITHSCORES') as string[]
+    return Array.from(
+      { length: entries.length / 2 },
+      (_, i) => [entries[2 * i] ?? '', Number(entries[2 * i + 1])] as const,
+    ).filter(([name]) => name !== TIME_MEMBER)
+  }
+  const backMs = -now - Number(call('ZSCORE', cooldownsKey, TIME_MEMBER) ?? -now)
+  if (backMs > 0) {
+    for (const [name, end] of readCooldowns()) call('ZADD', cooldownsKey, end - backMs, name)
+    recordTime()
+  }
+  call('ZREMRANGEBYSCORE', cooldownsKey, 0, now)
   return {
     cooldownsKey,
     member,
+    recordTime,
+    readCooldowns,
     cooldownEnd: () => Number(call('ZSCORE', cooldownsKey, member) ?? 0),
     publishCooldown: (left: number) => publish({ rest: pool, member, left, node }),
   }
@@ -38,11 +56,12 @@ function openCooldowns({ keys, args, now, call, publish }: ScriptContext) {
 
 /** `start-cooldown.lua` */
 export const startCooldown: ScriptFunction = (context) => {
-  const { cooldownsKey, member, cooldownEnd, publishCooldown } = openCooldowns(context)
+  const { cooldownsKey, member, recordTime, cooldownEnd, publishCooldown } = openCooldowns(context)
   const { now, call } = context
   const left = luaNumber(context.args[3]) ?? 0
   if (now + left > cooldownEnd()) {
     call('ZADD', cooldownsKey, now + left, member)
+    recordTime()
     call('PEXPIRE', cooldownsKey, Math.max(left, Number(call('PTTL', cooldownsKey))))
     publishCooldown(left)
   }
@@ -64,11 +83,7 @@ export const readCooldown: ScriptFunction = (context) => {
 }
 
 /** `list-cooldowns.lua` */
-export const listCooldowns: ScriptFunction = (context) => {
-  const { cooldownsKey } = openCooldowns(context)
-  const entries = context.call('ZRANGE', cooldownsKey, 0, -1, 'WITHSCORES') as string[]
-  return Array.from({ length: entries.length / 2 }, (_, i) => [
-    entries[2 * i] ?? '',
-    Number(entries[2 * i + 1]) - context.now,
-  ])
-}
+export const listCooldowns: ScriptFunction = (context) =>
+  openCooldowns(context)
+    .readCooldowns()
+    .map(([name, end]) => [name, end - context.now])
