@@ -45,12 +45,15 @@ export class BatchLoader<Item, Result> {
     })
   }
 
-  /** Resolves when no items are pending or running. */
+  /** Resolves when the items of earlier calls have been processed. Later ones are not waited for, because they may never end. */
   async whenIdle(): Promise<void> {
-    while (this.pending.length > 0 || this.running.size > 0) {
-      this.startBatch()
+    const last = this.pending.at(-1)
+    this.startBatch()
+    while (last !== undefined && this.pending.includes(last)) {
       await Promise.race(this.running)
+      this.startBatch()
     }
+    await Promise.all(this.running)
   }
 
   private schedule(): void {
