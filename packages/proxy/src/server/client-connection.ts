@@ -27,6 +27,7 @@ export class ClientConnection {
   /** Whether nothing was read since requests began to wait. A late head can then have been sent in time. */
   hasStoppedReading = false
   private readonly socket: Socket
+  private readonly idleTimeout: number
   /** In the order of their requests. Nothing else can be written to the connection before them. */
   private readonly pending = new Set<ServerResponse>()
   private readonly line: PartialLine
@@ -38,14 +39,17 @@ export class ClientConnection {
   private hasPaused = false
   /** The last request that was read, if it has a body. */
   private withBody: IncomingMessage | undefined = undefined
+  /** The last request whose body was read, or is. */
+  private received: IncomingMessage | undefined = undefined
   private controller: AbortController | undefined = undefined
   private readonly onAnswered: (() => void)[] = []
   private readonly queue: QueuedRequest[] = []
   /** Requests that were handled and have no complete response. Rejected requests and those for the proxy itself are not among them. */
   private readonly running = new Set<ServerResponse>()
 
-  constructor(socket: Socket, maxHeaderSize: number) {
+  constructor(socket: Socket, maxHeaderSize: number, idleTimeout: number) {
     this.socket = socket
+    this.idleTimeout = idleTimeout
     this.line = new PartialLine(maxHeaderSize)
   }
 
@@ -94,6 +98,24 @@ export class ClientConnection {
   closeAfter(res: ServerResponse): void {
     res.shouldKeepAlive = false
     this.isLast = true
+  }
+
+  /** Limits how long the client can pause in the body of a request that is handled. */
+  receiveBody(req: IncomingMessage): void {
+    this.received = req
+    req.once('end', () => this.updateTimeout())
+    this.updateTimeout()
+  }
+
+  /**
+   * Sets the timer of the connection, which all pending requests share: it runs while the client has to read a response or to
+   * send a body, and not while the proxy waits for a target. Node sets it while no request is pending.
+   */
+  updateTimeout(): void {
+    const [first] = this.pending
+    if (first === undefined) return
+    const isForClient = first.headersSent || this.received?.complete === false
+    this.socket.setTimeout(isForClient ? this.idleTimeout : 0)
   }
 
   /** Handles an added request, at once or when other requests have their responses. The socket is paused while requests are queued. */
@@ -162,6 +184,7 @@ export class ClientConnection {
       this.hasPaused = false
       this.socket.resume()
     }
+    this.updateTimeout()
     if (!this.hasPending) for (const callback of this.onAnswered.splice(0)) callback()
   }
 
@@ -175,7 +198,7 @@ export class ClientConnection {
     const onDisconnect = (): void => void socket.destroy()
     socket.on('drain', onDrain).on('timeout', onDisconnect).on('end', onDisconnect)
     await new Promise<void>((resolve) => this.onAnswered.push(resolve))
-    socket.off('drain', onDrain).off('timeout', onDisconnect).off('end', onDisconnect).setTimeout(0)
+    socket.off('drain', onDrain).off('timeout', onDisconnect).off('end', onDisconnect)
   }
 
   /** Reads no further request, and closes the connection when the pending ones have their responses. */
@@ -213,9 +236,11 @@ export class ClientConnection {
 export class ClientConnections {
   private readonly all = new WeakMap<object, ClientConnection>()
   private readonly maxHeaderSize: number
+  private readonly idleTimeout: number
 
-  constructor(maxHeaderSize: number) {
+  constructor(maxHeaderSize: number, idleTimeout: number) {
     this.maxHeaderSize = maxHeaderSize
+    this.idleTimeout = idleTimeout
   }
 
   has(socket: Socket): boolean {
@@ -223,7 +248,7 @@ export class ClientConnections {
   }
 
   get(socket: Socket): ClientConnection {
-    const found = this.all.get(socket) ?? new ClientConnection(socket, this.maxHeaderSize)
+    const found = this.all.get(socket) ?? new ClientConnection(socket, this.maxHeaderSize, this.idleTimeout)
     this.all.set(socket, found)
     return found
   }

@@ -65,7 +65,7 @@ async function forwardRequest(
   const { signal } = connection
   const guard = guardFor(call)
   const isSmall = !head.isChunked && head.contentLength <= MAX_BUFFERED_BYTES
-  if (head.isChunked || head.contentLength > 0) enforceBodyTimeout(req, settings.idleTimeout)
+  if (head.isChunked || head.contentLength > 0) connection.receiveBody(req)
   // A failure of the upstream must not destroy the connection of the client, which still gets a response.
   const body = !isSmall
     ? Readable.from(req.iterator({ destroyOnReturn: false }), { objectMode: false })
@@ -103,7 +103,8 @@ async function forwardRequest(
   if (response === undefined) throw outcome
   if (proxyContext.isClosing) connection.closeAfter(res)
   try {
-    response.deliver(res, settings.idleTimeout)
+    response.deliver(res)
+    if (!response.isComplete) connection.updateTimeout()
   } catch (error) {
     response.discard()
     throw error
@@ -125,13 +126,6 @@ const retriesNonIdempotent = (
   { settings }: ProxyHandlerContext,
   guard: ProxyGuard,
 ): boolean | PromiseLike<boolean> => guard.retryNonIdempotent?.() ?? settings.retryNonIdempotent
-
-/** Closes the connection of a client that stops sending in the middle of a body. */
-function enforceBodyTimeout(req: IncomingMessage, idleTimeout: number): void {
-  const { socket } = req
-  socket.setTimeout(idleTimeout)
-  req.once('end', () => socket.setTimeout(0))
-}
 
 /** Reads a small body, so that it can be sent again. */
 function readBody(req: IncomingMessage, signal: AbortSignal): Promise<Buffer> {

@@ -24,12 +24,13 @@ const DISCONNECTED = new Set<string | undefined>(['ECONNRESET', 'HPE_INVALID_EOF
 /** Creates the HTTP server of a proxy. It can listen, or receive connections by the event `connection`. */
 export function createHttpServer(proxyContext: ProxyHandlerContext): Server {
   const { maxHeaderSize, idleTimeout, headTimeout, maxConnections } = proxyContext.settings
-  const connections = new ClientConnections(maxHeaderSize)
+  const connections = new ClientConnections(maxHeaderSize, idleTimeout)
   const onRequest = (req: IncomingMessage, res: ServerResponse, expectation?: ErrorResponse): void => {
     const connection = connections.get(req.socket)
     const head = parseRequestHead(req)
     const { isChunked, contentLength, problem = expectation } = head
     const isHandled = connection.add(req, res, isChunked || contentLength > 0)
+    res.on('prefinish', () => connection.updateTimeout())
     res.on('close', () => {
       connection.delete(res)
       // Idle connections are closed while the proxy is shutting down.
@@ -85,8 +86,8 @@ export function createHttpServer(proxyContext: ProxyHandlerContext): Server {
     socket.off('data', connection.onData)
     const client = new PendingClient(socket, head)
     proxyContext.tunnels.addPending(socket)
-    socket.setTimeout(0)
     await connection.waitForPending()
+    socket.setTimeout(0)
     // A request behind one that closes the connection is not handled.
     if (!connection.isClosing) handle(client)
   }

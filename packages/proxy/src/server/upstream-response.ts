@@ -60,7 +60,7 @@ export class UpstreamResponse {
   }
 
   /** Sends the response to the client. */
-  deliver(client: ServerResponse, idleTimeout: number): void {
+  deliver(client: ServerResponse): void {
     const { chunks, controller } = this
     if (this.isBroken || !canRespond(client)) {
       client.destroy()
@@ -68,8 +68,6 @@ export class UpstreamResponse {
       return
     }
     client.writeHead(this.statusCode, this.statusMessage, this.headers)
-    // A client that does not read must not keep the response forever.
-    client.req.socket.setTimeout(idleTimeout)
     if (this.isComplete) {
       const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
       if (body.length > 0) {
