@@ -2,10 +2,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Holdfast, openTelemetry } from '@holdfast/runtime'
 import * as api from '@opentelemetry/api'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { Holdfast, openTelemetry } from '../../src/index.js'
 
 const spans = new InMemorySpanExporter()
 
