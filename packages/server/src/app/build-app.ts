@@ -141,8 +141,7 @@ export function buildApp(hf: HoldfastLike, options: AppOptions = {}, local: Call
     async close() {
       feed.close()
       stopMetrics()
-      await jobs.close()
-      await reads.flush()
+      await Promise.all([jobs.close(), reads.flush()])
     },
     cancel: () => ending.abort(new HoldfastError('CANCELLED', 'the server is closing')),
   }

@@ -204,7 +204,7 @@ function listen(server: Server, port: number, host: string): Promise<void> {
 }
 
 /** Resolves when `ended` does, or after a timeout. */
-async function withTimeout(clock: Clock, ended: Promise<void>, ms: number): Promise<void> {
+async function withTimeout(clock: Clock, ended: Promise<unknown>, ms: number): Promise<void> {
   let timer: unknown
   const over = new Promise<void>((resolve) => {
     timer = clock.setTimer(resolve, ms)
@@ -223,14 +223,15 @@ interface ShutdownParts {
 
 async function shutdown({ server, connections, built, clock, runtime }: ShutdownParts): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+  // A job ends with its replays in progress, and only the runtime ends a replay whose handler does not return.
+  const ended = Promise.all([closed, built.close()])
   try {
-    await built.close()
     connections.closeIdle()
     // Requests that read need the store, which closes with the runtime; requests that wait for calls are answered when the runtime has ended the calls.
-    await withTimeout(clock, closed, runtime === undefined ? CLOSE_TIMEOUT_MS : READ_CLOSE_TIMEOUT_MS)
+    await withTimeout(clock, ended, runtime === undefined ? CLOSE_TIMEOUT_MS : READ_CLOSE_TIMEOUT_MS)
     await runtime?.()
     built.cancel()
-    await withTimeout(clock, closed, FINAL_TIMEOUT_MS)
+    await withTimeout(clock, ended, FINAL_TIMEOUT_MS)
   } finally {
     // Connections that are still open would keep the close from ending.
     server.closeAllConnections()
