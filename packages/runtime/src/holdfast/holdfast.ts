@@ -41,7 +41,7 @@ import type { Fleet } from '../fleet/fleet.js'
 import type { RequestOptions, RuntimeFetchOptions } from '../http/options.js'
 import type { Metrics } from '../metrics/metrics.js'
 import type { OperationName } from '../operations.js'
-import { type Pipeline, PipelineFactory } from '../pipeline/pipeline.js'
+import type { Pipeline, PipelineFactory } from '../pipeline/pipeline.js'
 import type { Step } from '../pipeline/step.js'
 import { Pools } from '../pools/service.js'
 import type { MemberTarget } from '../pools/target.js'
@@ -160,7 +160,7 @@ export class Holdfast {
     this.policies = config.policies
     this.errors = errors
     this.deadLetters = deadLetters
-    this.pipelines = new PipelineFactory(runtime, run, deadLetters)
+    this.pipelines = container.pipelines
     this.breakers = new Breakers(runtime, registry, pools, {
       flush: () => runtime.breakerEvents.flush(),
       saveChanged: () => breakerEvents.saveChanged(),

@@ -3,7 +3,6 @@ import type { RedisDriver } from '@holdfast/fleet'
 import { errorMessageOf, summarizeError } from '@holdfast/records'
 import type { Store } from '@holdfast/store'
 import type { Clock, Pool, Random } from 'holdfast'
-import { nextMacrotask } from 'holdfast/internal'
 import { Alerts } from '../alerts/alerts.js'
 import { StorageMonitor } from '../alerts/storage-monitor.js'
 import type { OpenOptions, Run } from '../api-types.js'
@@ -30,6 +29,7 @@ import { Metrics } from '../metrics/metrics.js'
 import { CallObservers } from '../observation/call-observers.js'
 import { RejectionLimiter } from '../observation/rejection-limiter.js'
 import type { RecordFormatter } from '../observation/session-draft.js'
+import { PipelineFactory } from '../pipeline/pipeline.js'
 import { PoolManager } from '../pools/pool-manager.js'
 import { SessionRecorder } from '../sessions/session-recorder.js'
 import { Housekeeping } from './housekeeping.js'
@@ -66,6 +66,7 @@ export class RuntimeContainer {
   readonly metrics: Metrics
   readonly errors: ErrorLog
   readonly deadLetters: DeadLetters
+  readonly pipelines: PipelineFactory
   readonly requests: RequestService
   readonly pools: PoolManager
   readonly registry: BreakerRegistry
@@ -201,6 +202,11 @@ export class RuntimeContainer {
       rotateOthers: () => this.config.rotateKeys(),
       pid: runtime.identity.pid,
     })
+    this.pipelines = new PipelineFactory(
+      runtime,
+      (operation, fn, input) => this.run(operation, fn, input),
+      this.deadLetters,
+    )
     this.requests = new RequestService({
       run: (operation, fn, input) => this.run(operation, fn, input),
       operationFor: (operation, input) => this.calls.operationFor(operation, input),
@@ -279,11 +285,11 @@ export class RuntimeContainer {
     await Promise.race([active.whenIdle(), grace])
     clock.clearTimer(timer)
     for (const call of active.all()) call.cancel('the runtime is closing')
-    // A pipeline starts the next step of an item in the turn in which the last one ended: it is rejected, and its item stored.
-    await nextMacrotask()
     // From here on only the store is waited for.
     this.store.startClosing?.()
     await configured
+    // An item of a pipeline ends with its current step, or with the next one, which is rejected and stored.
+    await this.pipelines.whenSettled()
     await this.deadLetterCapture.close()
     await deadLettersClosed
     this.rejectionLimiter.flush()

@@ -160,6 +160,11 @@ export class PipelineFactory {
     return { run: async (items, options = {}) => this.runItems(steps, items, options) }
   }
 
+  /** Resolves when the items that are being processed have ended. */
+  whenSettled(): Promise<void> {
+    return this.stepRunner.whenSettled()
+  }
+
   private async runItems<I>(
     steps: readonly NamedStep[],
     items: ItemSource<I>,

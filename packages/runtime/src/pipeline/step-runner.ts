@@ -68,6 +68,7 @@ export function stepCallOptions(
 export class StepRunner {
   private readonly runCall: Run
   private readonly deadLetters: DeadLetters
+  private readonly running = new Set<Promise<ItemResult>>()
 
   constructor(run: Run, deadLetters: DeadLetters) {
     this.runCall = run
@@ -75,7 +76,24 @@ export class StepRunner {
   }
 
   /** Never rejects: a failure is stored as a dead letter and returned. */
-  async run(
+  run(
+    steps: readonly NamedStep[],
+    itemContext: ItemContext,
+    input: unknown,
+    signal: AbortSignal | undefined,
+  ): Promise<ItemResult> {
+    const result = this.runSteps(steps, itemContext, input, signal)
+    this.running.add(result)
+    void result.finally(() => this.running.delete(result))
+    return result
+  }
+
+  /** Resolves when the items that are being processed have ended. */
+  async whenSettled(): Promise<void> {
+    await Promise.allSettled(this.running)
+  }
+
+  private async runSteps(
     steps: readonly NamedStep[],
     itemContext: ItemContext,
     input: unknown,

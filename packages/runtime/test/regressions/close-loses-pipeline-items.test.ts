@@ -50,6 +50,30 @@ it('stores an item whose next step is rejected because the runtime closes', asyn
   ])
 })
 
+it('stores an item whose next step starts some time after the last active call has ended', async () => {
+  const clock = fakeClock()
+  const hf = await openRuntime(clock)
+  const run = hf.run.bind(hf)
+  hf.run = async (...args) => {
+    const value = await run(...args)
+    await wait(clock, 5)
+    return value
+  }
+  const running = hf
+    .pipeline([
+      { operation: 'a', run: () => wait(clock, 60) },
+      { operation: 'b', run: () => 1 },
+    ])
+    .run([1])
+  await clock.advance(10)
+  const closed = hf.close()
+  await clock.advance(100)
+  await closed
+  const { items } = await running
+  const stored = await storedIn(hf.store, clock)
+  expect(stored).toMatchObject([{ dlqId: items[0]?.deadLetterId, operationType: 'b', itemId: '1' }])
+})
+
 it('stores every item of a pipeline whose steps end at different times during close', async () => {
   const clock = fakeClock()
   const hf = await openRuntime(clock)
