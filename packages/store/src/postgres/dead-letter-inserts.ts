@@ -23,6 +23,9 @@ const MAX_BATCH_ENTRIES = 512
 /** Inserts closer than this to the limit of entries count them exactly, under an exclusive lock. */
 const EXACT_COUNT_MARGIN = 10_000
 
+/** How often an insert is repeated because another process has purged the entry that prevented it. */
+const MAX_INSERT_ATTEMPTS = 5
+
 /** The result of inserting an entry. `rejected` means that the database cannot store it. */
 export type Inserted = Added | { result: 'rejected'; error: unknown }
 
@@ -31,6 +34,12 @@ interface PendingAdd {
   maxEntries: number
   /** Values of {@link COLUMNS}. */
   row: ColumnValue[]
+}
+
+/** The entries to insert, and those that the limit excludes. */
+interface FittingAdds {
+  readonly chosen: readonly PendingAdd[]
+  readonly surplus: ReadonlySet<PendingAdd>
 }
 
 const COLUMN_LIST = Object.values(COLUMNS)
@@ -46,6 +55,12 @@ const createBlockedError = () =>
   new HoldfastError(
     'STORE_UNAVAILABLE',
     'a damaged row has the same id or idempotency key; repair or delete it',
+  )
+
+const createChangedError = () =>
+  new HoldfastError(
+    'STORE_UNAVAILABLE',
+    'other processes added and purged entries with the same id or idempotency key again and again; retry',
   )
 
 /** Adds entries. Those of one turn of the event loop, or during a running batch, go into one transaction. */
@@ -117,27 +132,48 @@ export class DeadLetterInserts {
     limit: number,
     isExclusive: boolean,
   ): Promise<Inserted[] | undefined> {
-    let chosen: ReadonlySet<PendingAdd> | undefined
-    if (limit < Number.POSITIVE_INFINITY) {
-      const open = await this.countOpen(sql)
-      this.isNearLimit = open + waiting.length + EXACT_COUNT_MARGIN > limit
-      if (this.isNearLimit && !isExclusive) return undefined
-      if (open + waiting.length > limit) chosen = await this.chooseFitting(sql, waiting, open)
+    const results = new Map<PendingAdd, Inserted>()
+    let missing = waiting
+    for (let attempt = 1; missing.length > 0; attempt++) {
+      if (attempt > MAX_INSERT_ATTEMPTS) throw createChangedError()
+      let fitting: FittingAdds = { chosen: missing, surplus: new Set() }
+      if (limit < Number.POSITIVE_INFINITY) {
+        const open = await this.countOpen(sql)
+        this.isNearLimit = open + missing.length + EXACT_COUNT_MARGIN > limit
+        if (this.isNearLimit && !isExclusive && attempt === 1) return undefined
+        if (open + missing.length > limit) fitting = await this.chooseFitting(sql, missing, open)
+      }
+      for (const [one, result] of await this.insertFitting(sql, missing, fitting)) results.set(one, result)
+      missing = missing.filter((one) => !results.has(one))
     }
-    const fresh = chosen === undefined ? waiting : waiting.filter((one) => chosen.has(one))
-    const inserted = fresh.length === 0 ? new Set<string>() : await this.insertAll(sql, fresh)
+    return waiting.map((one) => results.get(one) as Inserted)
+  }
+
+  /**
+   * Inserts entries. One that is neither new nor found has no result: it was not inserted because of an entry with the same id or
+   * key, which another process has purged since.
+   */
+  private async insertFitting(
+    sql: SqlTransaction,
+    waiting: readonly PendingAdd[],
+    { chosen, surplus }: FittingAdds,
+  ): Promise<Map<PendingAdd, Inserted>> {
+    const inserted = chosen.length === 0 ? new Set<string>() : await this.insertAll(sql, chosen)
     // Of two entries with the same id in one call, the first was added.
-    const added = new Set(fresh.filter((one) => inserted.delete(idOf(one))))
+    const added = new Set(chosen.filter((one) => inserted.delete(idOf(one))))
     const rest = waiting.filter((one) => !added.has(one))
     const known =
       rest.length === 0 ? new Map<string, DeadLetter | undefined>() : await this.findExisting(sql, rest)
-    return waiting.map((one): Inserted => {
-      if (added.has(one)) return { result: 'added', entry: one.entry }
+    const results = new Map<PendingAdd, Inserted>()
+    for (const one of waiting) {
       const same = known.get(keyOf(one)) ?? known.get(idOf(one))
-      if (same !== undefined) return toDuplicate(same, one.entry)
-      const isBlocked = known.has(keyOf(one)) || known.has(idOf(one))
-      return isBlocked ? { result: 'rejected', error: createBlockedError() } : { result: 'full' }
-    })
+      if (added.has(one)) results.set(one, { result: 'added', entry: one.entry })
+      else if (same !== undefined) results.set(one, toDuplicate(same, one.entry))
+      else if (known.has(keyOf(one)) || known.has(idOf(one)))
+        results.set(one, { result: 'rejected', error: createBlockedError() })
+      else if (surplus.has(one)) results.set(one, { result: 'full' })
+    }
+    return results
   }
 
   private async countOpen(sql: SqlTransaction): Promise<number> {
@@ -150,18 +186,23 @@ export class DeadLetterInserts {
     sql: SqlTransaction,
     waiting: readonly PendingAdd[],
     open: number,
-  ): Promise<Set<PendingAdd>> {
+  ): Promise<FittingAdds> {
     const seen = new Set((await this.findExisting(sql, waiting)).keys())
-    const chosen = new Set<PendingAdd>()
+    const chosen: PendingAdd[] = []
+    const surplus = new Set<PendingAdd>()
     let count = open
     for (const one of waiting) {
       const [id, key] = [idOf(one), keyOf(one)]
-      if (seen.has(id) || seen.has(key) || count >= one.maxEntries) continue
+      if (seen.has(id) || seen.has(key)) continue
+      if (count >= one.maxEntries) {
+        surplus.add(one)
+        continue
+      }
       if (one.entry.status !== 'completed') count++
       seen.add(id).add(key)
-      chosen.add(one)
+      chosen.push(one)
     }
-    return chosen
+    return { chosen, surplus }
   }
 
   /** Inserts the entries with a new id and key. Returns their ids. */
