@@ -58,17 +58,13 @@ export function addEventRoutes({ addRoute, feed, settings }: Routes): void {
         return found?.name === caller.name
       }
       const { method, signal } = honoContext.req.raw
+      honoContext.header('content-type', 'text/event-stream')
+      honoContext.header('x-accel-buffering', 'no')
       // Nothing would read the stream of a HEAD request or of a client that has disconnected, so it would stay open.
-      const stream =
-        method === 'HEAD' || signal.aborted
-          ? null
-          : feed.open(
-              createSelection(query.type, query.operation),
-              headers['last-event-id'] ?? query.last_event_id,
-              isAllowed,
-              signal,
-            )
-      return honoContext.body(stream, 200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
+      if (method === 'HEAD' || signal.aborted) return honoContext.body(null)
+      const selection = createSelection(query.type, query.operation)
+      const lastEventId = headers['last-event-id'] ?? query.last_event_id
+      return honoContext.body(feed.open(selection, lastEventId, isAllowed, signal))
     },
   )
 }
