@@ -8,7 +8,7 @@ import type { HoldfastError } from '../errors.js'
 import { type Fallback, runFallback } from '../fallback/fallback.js'
 import { HedgedAttempt, type HedgeSettings } from '../hedge/hedge.js'
 import type { Selection } from '../pool/members/member-pool.js'
-import { countCall, withdrawRetry } from '../retry/budget.js'
+import { countCall, type RetryBudget, returnRetry, withdrawRetry } from '../retry/budget.js'
 import {
   isRetryable,
   isStopRetrying,
@@ -84,6 +84,8 @@ export class Execution<T> implements Deferred<T>, AbortListener, SlotOwner {
   declare private slot: Slot | undefined
   /** Whether a success is recorded too, because the caller gets the session of the call. */
   declare private hasSession: boolean | undefined
+  /** The number of the last attempt after which a retry was withdrawn from the budget. */
+  declare private withdrawnAfter: number | undefined
   /** The number of the last attempt that restarted the backoff. */
   declare private backoffStart: number | undefined
 
@@ -353,7 +355,10 @@ export class Execution<T> implements Deferred<T>, AbortListener, SlotOwner {
     if (this.run?.context?.shouldRestartBackoff) this.backoffStart = number
     if (typeof delay === 'number') {
       if (this.admission?.isOpen()) delay = 'circuit_open'
-      else if (budget !== undefined && !withdrawRetry(budget)) delay = 'budget_spent'
+      else if (budget !== undefined) {
+        if (withdrawRetry(budget)) this.withdrawnAfter = number
+        else delay = 'budget_spent'
+      }
     }
     if (typeof delay === 'string') return this.stop(delay)
     this.delay = delay
@@ -378,7 +383,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, SlotOwner {
 
   /** When the call must have ended. */
   private get totalDeadline(): number {
-    return this.deadlines === undefined ? Infinity : this.deadlines.total
+    return this.deadlines?.total ?? Infinity
   }
 
   private startHedgedAttempt(hedge: HedgeSettings): Promise<unknown> {
@@ -476,8 +481,12 @@ export class Execution<T> implements Deferred<T>, AbortListener, SlotOwner {
     else runFallback(fallback, result, { attempt: this.number, context: this.context }, this.signal, this)
   }
 
-  /** Releases everything that the execution holds. */
+  /** Releases everything that the execution holds, also a retry that was withdrawn and did not start. */
   private release(): void {
+    if (this.withdrawnAfter === this.number) {
+      const { budget, clock } = this.executor.settings
+      returnRetry(budget as RetryBudget, clock.now() - (this.log as AttemptLog).endedAt)
+    }
     this.isEnded = true
     this.currentAttempt = 0
     this.deadlines?.clear()

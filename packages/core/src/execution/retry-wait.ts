@@ -3,7 +3,6 @@ import { AttemptContext } from '../attempt/attempt.js'
 import { readCauseChain } from '../classify/cause-chain.js'
 import { YIELD_EVERY_ATTEMPTS, yieldTurn } from '../clock.js'
 import { setCause } from '../fallback/fallback.js'
-import { returnRetry } from '../retry/budget.js'
 import { unwrapStopRetrying } from '../retry/decide.js'
 import type { CompiledRetryPolicy, RetryInfo } from '../retry/options.js'
 import type { StopReason } from '../retry/stop-reason.js'
@@ -21,8 +20,6 @@ export interface WaitingExecution {
   readonly log: AttemptLog | undefined
   readonly deadlines: ExecutionDeadlines | undefined
   startNextAttempt(): void
-  /** Ends the call with the error of the last attempt. */
-  stop(stopped: StopReason): void
   /** Ends the call with another error. */
   stopWith(error: unknown, stopped: StopReason): void
 }
@@ -70,13 +67,10 @@ export class RetryWait {
     const { clock } = executor.settings
     this.timer = undefined
     if (this.isOver) return
-    if (policy.beforeRetry === undefined) {
-      execution.startNextAttempt()
-      return
-    }
     const timeLeft = (deadlines?.total ?? Infinity) - clock.now()
-    if (timeLeft <= 0) {
-      execution.stop('deadline') // the timer of the delay fired late
+    // Without time left, because the timer of the delay fired late, the call ends before the attempt.
+    if (policy.beforeRetry === undefined || timeLeft <= 0) {
+      execution.startNextAttempt()
       return
     }
     if (timeLeft < Infinity) this.timer = setCallTimer(clock, () => this.onDeadline(), timeLeft)
@@ -85,10 +79,7 @@ export class RetryWait {
         if (this.end()) execution.startNextAttempt()
       },
       (error: unknown) => {
-        if (!this.end()) return
-        const { budget } = executor.settings
-        if (budget !== undefined) returnRetry(budget, clock.now() - (execution.log as AttemptLog).endedAt)
-        execution.stopWith(error, 'before_retry')
+        if (this.end()) execution.stopWith(error, 'before_retry')
       },
     )
   }

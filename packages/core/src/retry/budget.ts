@@ -153,30 +153,26 @@ export class RetryBudget {
 
 const indexOfBucket = (bucket: number): number => ((bucket % BUCKET_COUNT) + BUCKET_COUNT) % BUCKET_COUNT
 
-/** Counts a call in the budget. A user's budget that throws is reported once. */
+/** Uses a budget. A user's budget that throws is reported once. */
+function useBudget<R>(budget: RetryBudget, use: () => R): R | undefined {
+  try {
+    return use()
+  } catch (error) {
+    reportOnce('the retry budget', budget, error)
+  }
+}
+
+/** Counts a call in the budget. */
 export function countCall(budget: RetryBudget): void {
-  try {
-    budget.deposit()
-  } catch (error) {
-    reportOnce('the retry budget', budget, error)
-  }
+  useBudget(budget, () => budget.deposit())
 }
 
-/** Withdraws a retry from the budget. A user's budget that throws is reported once and allows no retry. */
+/** Withdraws a retry from the budget. A user's budget that throws allows no retry. */
 export function withdrawRetry(budget: RetryBudget): boolean {
-  try {
-    return budget.withdraw()
-  } catch (error) {
-    reportOnce('the retry budget', budget, error)
-    return false
-  }
+  return useBudget(budget, () => budget.withdraw()) ?? false
 }
 
-/** Returns a retry that was withdrawn `age` milliseconds ago and not made. A user's budget that throws is reported once. */
+/** Returns a retry that was withdrawn `age` milliseconds ago and not made. */
 export function returnRetry(budget: RetryBudget, age: number): void {
-  try {
-    budget.refund?.(age) // a user's budget can have only `deposit` and `withdraw`
-  } catch (error) {
-    reportOnce('the retry budget', budget, error)
-  }
+  useBudget(budget, () => budget.refund?.(age)) // a user's budget can have only `deposit` and `withdraw`
 }

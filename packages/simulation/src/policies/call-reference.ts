@@ -92,6 +92,8 @@ export class CallReference implements BulkheadUser {
   private readonly clock: ReferenceClock
   private readonly runs: ReferenceRun[] = []
   private delay = 0
+  /** Whether a retry was withdrawn from the budget and has not started. */
+  private hasUnusedRetry = false
   private startedAt = 0
   private attemptDueAt = Infinity
   private decision: Decision | undefined
@@ -187,6 +189,7 @@ export class CallReference implements BulkheadUser {
       this.checkTime(`began attempt ${number}`, this.nextStartAt)
     }
     this.state = 'running'
+    this.hasUnusedRetry = false
     this.attempt = number
     this.attemptDueAt = Math.min(now + policy.attemptTimeout, this.totalDueAt)
     this.hedges.begin(policy.hedge, now)
@@ -277,9 +280,9 @@ export class CallReference implements BulkheadUser {
     const leftMs = this.totalDueAt - at
     const toleranceMs = this.clock.toleranceMs()
     if (range.min >= leftMs + toleranceMs) return stop('deadline')
-    // A retry that is prevented here takes nothing of the budget. One that is prevented after its delay has taken it.
     if (limits.breaker?.isOpen) return stop('circuit_open')
     if (limits.budget !== undefined && !limits.budget.withdraw(at)) return stop('budget_spent')
+    this.hasUnusedRetry = true
     const mayStop = range.max >= leftMs - toleranceMs
     return { at, range, reasons: mayStop ? stop('deadline').reasons : new Set() }
   }
@@ -320,12 +323,18 @@ export class CallReference implements BulkheadUser {
         this.nextStartAt = now
         return
       }
-      this.limits.budget?.refund(now)
+      this.returnRetry()
       this.result = { error }
       this.decision = { at: now, range: undefined, reasons: new Set(['before_retry']) }
       this.state = 'failed'
       this.endAt = now
     }
+  }
+
+  /** The call ends: a retry that it has withdrawn and not begun is returned to the budget. */
+  private returnRetry(): void {
+    if (this.hasUnusedRetry) this.limits.budget?.refund(this.clock.now())
+    this.hasUnusedRetry = false
   }
 
   /** A breaker that opened during the delay of a retry prevents the retry when the delay is over. */
@@ -343,6 +352,7 @@ export class CallReference implements BulkheadUser {
   /** The fallback was called. The returned function reports its end. */
   onFallback(): (result: CallReference['result']) => void {
     this.preventRetry()
+    this.returnRetry()
     if (this.stopRequest !== undefined)
       this.fail(`called its fallback after it was ${this.stopRequest.stopped}`)
     if (this.state === 'preparing') this.checkTime('called its fallback', this.totalDueAt)
@@ -363,6 +373,7 @@ export class CallReference implements BulkheadUser {
   onStopRequested(stopped: 'aborted' | 'cancelled', error: unknown): void {
     if (this.isEnded || this.stopRequest !== undefined || this.state === 'succeeded') return
     const at = this.clock.now()
+    this.returnRetry()
     this.stopRequest = { at, stopped }
     this.endAt = at
     this.result = stopped === 'aborted' ? { error } : { code: 'CANCELLED' }
@@ -388,6 +399,7 @@ export class CallReference implements BulkheadUser {
 
   private checkReason(stopped: string): void {
     this.preventRetry()
+    this.returnRetry()
     const { stopRequest, state } = this
     if (stopRequest !== undefined) {
       if (stopped !== stopRequest.stopped) this.fail(`ended as ${stopped}, expected ${stopRequest.stopped}`)
