@@ -1,6 +1,21 @@
 import type { DeadLetter } from '@holdfast/records'
-import { asCompleted, asSettled, isLeased, leaseStateOf, viewAt, withLease } from './dead-letter-rules.js'
-import type { Added, DeadLetterStore, Edited, Leased, Settlement } from './dead-letter-store.js'
+import {
+  asCompleted,
+  asSettled,
+  isLeased,
+  leaseStateOf,
+  viewAt,
+  withLease,
+  withPayloads,
+} from './dead-letter-rules.js'
+import type {
+  Added,
+  DeadLetterStore,
+  Edited,
+  Leased,
+  Settlement,
+  StoredPayloads,
+} from './dead-letter-store.js'
 import { isSamePayload } from './payload.js'
 
 /** A stored entry with the owner of its lease. */
@@ -86,11 +101,34 @@ const decideEdit =
     return { result: { result: 'edited', entry: viewAt(entry, now.getTime()) }, entry, owner: stored.owner }
   }
 
+/** The payloads of an entry that has been rewritten: an edited payload that is undefined stays. */
+const payloadsAfter = (read: StoredPayloads, { originalPayload, editedPayload }: StoredPayloads) => ({
+  originalPayload,
+  editedPayload: editedPayload === undefined ? read.editedPayload : editedPayload,
+})
+
+const hasPayloads = (entry: DeadLetter, { originalPayload, editedPayload }: StoredPayloads): boolean =>
+  isSamePayload(entry.originalPayload, originalPayload) &&
+  isSamePayload(entry.editedPayload ?? null, editedPayload ?? null)
+
+/** A call that is repeated, because the response to the first one was lost, finds the payloads that the first one has written. */
+const decideRewrite =
+  (read: StoredPayloads, written: StoredPayloads): DecideChange<boolean | undefined> =>
+  (stored) => {
+    if (stored === undefined) return { result: undefined }
+    if (hasPayloads(stored.entry, payloadsAfter(read, written))) return { result: true }
+    if (!hasPayloads(stored.entry, read)) return { result: false }
+    return { result: true, entry: withPayloads(stored.entry, written), owner: stored.owner }
+  }
+
 /** Changes an entry by a decision about its stored state, and returns the result of the decision. */
 type ChangeEntry = <R>(id: string, decide: DecideChange<R>) => Promise<R>
 
 /** The methods of a queue that change one entry. */
-type EntryChanges = Pick<DeadLetterStore, 'lease' | 'renew' | 'settle' | 'complete' | 'request' | 'edit'>
+type EntryChanges = Pick<
+  DeadLetterStore,
+  'lease' | 'renew' | 'settle' | 'complete' | 'request' | 'edit' | 'rewrite'
+>
 
 /**
  * Creates the methods of a queue that change one entry. A backend supplies how an entry is read and replaced, and nothing else:
@@ -105,4 +143,5 @@ export const createEntryChanges = (change: ChangeEntry, endLease: ChangeEntry = 
   complete: (id, at) => change(id, decideCompletion(at)),
   request: (id, at) => change(id, decideRequest(at)),
   edit: (id, editedPayload, now) => change(id, decideEdit(editedPayload, now)),
+  rewrite: (id, read, written) => change(id, decideRewrite(read, written)),
 })

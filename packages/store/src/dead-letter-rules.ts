@@ -1,5 +1,5 @@
 import type { DeadLetter, DeadLetterStatus } from '@holdfast/records'
-import type { Settlement } from './dead-letter-store.js'
+import type { Settlement, StoredPayloads } from './dead-letter-store.js'
 
 /** The fields that determine the status of an entry at a time. */
 export interface LeaseState {
@@ -58,8 +58,7 @@ export const withLease = (entry: DeadLetter, until: Date): DeadLetter => ({
 /** The entry with other payloads, for key rotation. An edited payload that is undefined stays. */
 export const withPayloads = (
   entry: DeadLetter,
-  originalPayload: unknown,
-  editedPayload?: unknown,
+  { originalPayload, editedPayload }: StoredPayloads,
 ): DeadLetter => ({
   ...entry,
   originalPayload,

@@ -44,6 +44,9 @@ export type Edited =
   /** The entry is completed and is not replayed again. */
   | { result: 'done'; entry: DeadLetter }
 
+/** The payloads of an entry, as they are stored. */
+export type StoredPayloads = Pick<DeadLetter, 'originalPayload' | 'editedPayload'>
+
 /** The outcome of a replay. */
 export interface Settlement {
   /** The new status of the entry. */
@@ -141,8 +144,12 @@ export interface DeadLetterStore {
   purge(filter: DeadLetterFilter & { ids?: readonly string[] | undefined }, now: Date): Promise<number>
   /** Returns the numbers of entries by status and operation. */
   stats(now: Date): Promise<DeadLetterStats>
-  /** Replaces the payload of an entry, and its edited payload unless undefined, for key rotation. */
-  rewrite(id: string, payload: unknown, editedPayload?: unknown): Promise<void>
+  /**
+   * Replaces the payload of an entry, and its edited payload unless undefined, for key rotation. True if the entry has the written
+   * payloads then. False if it has other payloads than `read`, because it was edited meanwhile: then nothing changes. Undefined for
+   * an unknown id.
+   */
+  rewrite(id: string, read: StoredPayloads, written: StoredPayloads): Promise<boolean | undefined>
   /**
    * Sets the function that compares the payloads of two entries, which may be encrypted; it throws if a key is missing. Absent
    * in a store that does not accept entries before it can compare them.

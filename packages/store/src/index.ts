@@ -7,6 +7,7 @@ export type {
   DeadLetterStore,
   Edited,
   Settlement,
+  StoredPayloads,
 } from './dead-letter-store.js'
 export { checkJournalFilter } from './filter-checks.js'
 export { matchesFilter, sessionFilter } from './filters.js'

@@ -1,5 +1,5 @@
 import type { DeadLetter } from '@holdfast/records'
-import type { DeadLetterStore } from '@holdfast/store'
+import type { DeadLetterStore, KeyRing, StoredPayloads } from '@holdfast/store'
 import type { PayloadCipher } from './payload-cipher.js'
 
 /** The result of a key rotation. */
@@ -17,34 +17,55 @@ export async function rotateKeys(
   now: () => Date,
 ): Promise<Rotation> {
   const { keyRing } = payloadCipher
-  const isOutdated = ({ originalPayload, editedPayload }: DeadLetter): boolean =>
-    keyRing.needsRotation(originalPayload) || (editedPayload != null && keyRing.needsRotation(editedPayload))
   const result: Rotation = { rewritten: 0, unreadable: [] }
   let cursor: string | undefined
   do {
     const page = await store.list({ limit: 500, cursor }, now())
-    for (const listed of page.items) {
-      if (!isOutdated(listed)) continue
-      // Read again, because a payload can have been edited since the page was read.
-      const entry = await store.get(listed.dlqId, now())
-      if (entry === undefined || !isOutdated(entry)) continue
-      const { dlqId, originalPayload, editedPayload } = entry
-      const encryptAgain = (stored: unknown): unknown =>
-        keyRing.encrypt(keyRing.decrypt(stored, dlqId), dlqId)
-      let payloads: [unknown, unknown]
-      try {
-        payloads = [
-          encryptAgain(originalPayload),
-          editedPayload == null ? undefined : encryptAgain(editedPayload),
-        ]
-      } catch {
-        result.unreadable.push(dlqId)
-        continue
-      }
-      await store.rewrite(dlqId, ...payloads)
-      result.rewritten++
-    }
+    for (const listed of page.items)
+      if (isOutdated(keyRing, listed)) await rotateEntry(store, keyRing, listed.dlqId, now, result)
     cursor = page.cursor
   } while (cursor !== undefined)
   return result
+}
+
+const isOutdated = (keyRing: KeyRing, { originalPayload, editedPayload }: DeadLetter): boolean =>
+  keyRing.needsRotation(originalPayload) || (editedPayload != null && keyRing.needsRotation(editedPayload))
+
+/** Encrypts the payloads of an entry again. An entry that is edited after it was read is read again. */
+async function rotateEntry(
+  store: DeadLetterStore,
+  keyRing: KeyRing,
+  id: string,
+  now: () => Date,
+  result: Rotation,
+): Promise<void> {
+  for (;;) {
+    const entry = await store.get(id, now())
+    if (entry === undefined || !isOutdated(keyRing, entry)) return
+    const written = encryptAgain(keyRing, entry)
+    if (written === undefined) {
+      result.unreadable.push(id)
+      return
+    }
+    const { originalPayload, editedPayload } = entry
+    const isRewritten = await store.rewrite(id, { originalPayload, editedPayload }, written)
+    if (isRewritten) result.rewritten++
+    if (isRewritten !== false) return
+  }
+}
+
+/** The payloads of an entry, encrypted with the newest key; undefined if a key is not configured. */
+function encryptAgain(
+  keyRing: KeyRing,
+  { dlqId, originalPayload, editedPayload }: DeadLetter,
+): StoredPayloads | undefined {
+  const encrypt = (stored: unknown): unknown => keyRing.encrypt(keyRing.decrypt(stored, dlqId), dlqId)
+  try {
+    return {
+      originalPayload: encrypt(originalPayload),
+      editedPayload: editedPayload == null ? undefined : encrypt(editedPayload),
+    }
+  } catch {
+    return undefined
+  }
 }

@@ -122,13 +122,15 @@ export class QueueChanges {
         )
       }
       case 9: {
-        const payload = { rewritten: this.idCount++ }
-        const edited = choices.chance(0.5) ? { edited: this.idCount++ } : undefined
+        const read = { originalPayload: entry.payload, editedPayload: entry.editedPayload }
+        const originalPayload = { rewritten: this.idCount++ }
+        const editedPayload = choices.chance(0.5) ? { edited: this.idCount++ } : undefined
+        const written = { originalPayload, editedPayload }
         return change(
           `rewrite of ${id}`,
           id,
-          (queue) => queue.rewrite(id, payload, edited),
-          (stored) => rewrite(stored, payload, edited),
+          (queue) => queue.rewrite(id, read, written),
+          (stored) => rewrite(stored, entry, written),
         )
       }
       case 10:
@@ -296,7 +298,7 @@ const change = (
     const before = entries.get(id)
     const { result, entry } = decide(before)
     const isChanged = entry !== before
-    // A rewrite of an entry that does not exist confirms nothing.
+    // A change of an entry that does not exist confirms nothing.
     const isConfirmed = !isChanged && result !== undefined
     return { result, changed: new Map(isChanged ? [[id, entry]] : []), confirmed: isConfirmed ? [id] : [] }
   },

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { DeadLetter, DeadLetterStatus } from '@holdfast/records'
-import type { Settlement } from '@holdfast/store'
+import type { Settlement, StoredPayloads } from '@holdfast/store'
 
 /** An entry of a queue, as the documentation of the interface describes it. Times are epoch milliseconds. */
 export interface ModelEntry {
@@ -135,11 +136,16 @@ export function edit(entry: ModelEntry | undefined, editedPayload: unknown, now:
   return { result: { result: 'edited', entry: visibleFields(viewOf(edited, now)) }, entry: edited }
 }
 
-export const rewrite = (
+/** @param read - the entry whose payloads the caller has read */
+export function rewrite(
   entry: ModelEntry | undefined,
-  payload: unknown,
-  editedPayload: unknown,
-): ModelChange => ({
-  result: undefined,
-  entry: entry && { ...entry, payload, ...(editedPayload !== undefined && { editedPayload }) },
-})
+  read: ModelEntry,
+  { originalPayload: payload, editedPayload = read.editedPayload }: StoredPayloads,
+): ModelChange {
+  if (entry === undefined) return unchanged(entry, undefined)
+  const stored = [entry.payload, entry.editedPayload]
+  // The process that makes the call a second time finds its own payloads.
+  if (isDeepStrictEqual(stored, [payload, editedPayload])) return unchanged(entry, true)
+  if (!isDeepStrictEqual(stored, [read.payload, read.editedPayload])) return unchanged(entry, false)
+  return { result: true, entry: { ...entry, payload, editedPayload } }
+}

@@ -149,8 +149,16 @@ const requests = fc.oneof(
     ({ deadLetters }, [filter, order, limit], now) => deadLetters.purge({ ...filter, order, limit }, at(now)),
   ),
   request(selector, ({ deadLetters }, filter, now) => deadLetters.count(filter, at(now))),
-  request(fc.tuple(number, fc.constantFrom('x', { y: 1 })), ({ deadLetters }, [n, payload]) =>
-    deadLetters.rewrite(`dlq_${n}`, payload),
+  request(
+    fc.tuple(number, fc.constantFrom('x', { y: 1 }), fc.constantFrom(undefined, { edited: 2 })),
+    async ({ deadLetters }, [n, originalPayload, editedPayload], now) => {
+      const id = `dlq_${n}`
+      const read = (await deadLetters.get(id, at(now))) ?? { originalPayload: 'y' }
+      return deadLetters.rewrite(id, read, { originalPayload, editedPayload })
+    },
+  ),
+  request(number, ({ deadLetters }, n) =>
+    deadLetters.rewrite(`dlq_${n}`, { originalPayload: 'other' }, { originalPayload: 'z' }),
   ),
   request(fc.array(number, { maxLength: 3 }), ({ events }, list, now) =>
     events.append(list.map((n) => event(n, { timestamp: at(now), operation: `op${n % 2}` }))),

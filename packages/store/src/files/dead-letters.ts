@@ -2,7 +2,7 @@ import type { DeadLetter } from '@holdfast/records'
 import { encodeCursor, parsePaging } from '../cursor.js'
 import { createEntryChanges, type DecideChange, toDuplicate } from '../dead-letter-decisions.js'
 import { toQuery } from '../dead-letter-index.js'
-import { dayOf, viewAt, withLease, withPayloads } from '../dead-letter-rules.js'
+import { dayOf, viewAt, withLease } from '../dead-letter-rules.js'
 import type { Added, DeadLetterSelector, DeadLetterStore } from '../dead-letter-store.js'
 import { purgeInBatches } from '../purge.js'
 import type { SortPosition } from '../sorted-list.js'
@@ -27,6 +27,7 @@ export class FilesDeadLetters implements DeadLetterStore {
   readonly complete = this.entryChanges.complete
   readonly request = this.entryChanges.request
   readonly edit = this.entryChanges.edit
+  readonly rewrite = this.entryChanges.rewrite
 
   constructor(disk: Disk, lock: FileLock, root: string, warn: (line: string) => void) {
     this.disk = disk
@@ -196,17 +197,5 @@ export class FilesDeadLetters implements DeadLetterStore {
 
   stats(now: Date) {
     return this.enqueue(async () => this.entries.index.stats(now.getTime()))
-  }
-
-  rewrite(id: string, payload: unknown, editedPayload?: unknown): Promise<void> {
-    return this.enqueue(async (transaction) => {
-      const found = await transaction.find(id)
-      if (found !== undefined)
-        transaction.put(
-          withPayloads(found.entry, payload, editedPayload),
-          found.indexed.order,
-          found.indexed.owner,
-        )
-    })
   }
 }

@@ -2,7 +2,7 @@ import type { DeadLetter } from '@holdfast/records'
 import { encodeCursor, parsePaging } from '../cursor.js'
 import { createEntryChanges, type DecideChange, toDuplicate } from '../dead-letter-decisions.js'
 import { DeadLetterIndex, type IndexEntry, toIndexEntry, toQuery } from '../dead-letter-index.js'
-import { completedAt, dayOf, viewAt, withLease, withPayloads } from '../dead-letter-rules.js'
+import { completedAt, dayOf, viewAt, withLease } from '../dead-letter-rules.js'
 import type { Added, DeadLetterSelector, DeadLetterStore } from '../dead-letter-store.js'
 import { purgeInBatches } from '../purge.js'
 import type { SortPosition } from '../sorted-list.js'
@@ -24,6 +24,7 @@ export class MemoryDeadLetters implements DeadLetterStore {
   readonly complete = this.entryChanges.complete
   readonly request = this.entryChanges.request
   readonly edit = this.entryChanges.edit
+  readonly rewrite = this.entryChanges.rewrite
 
   private readonly nextTurn: () => Promise<void>
 
@@ -116,11 +117,5 @@ export class MemoryDeadLetters implements DeadLetterStore {
 
   async stats(now: Date) {
     return this.index.stats(now.getTime())
-  }
-
-  async rewrite(id: string, payload: unknown, editedPayload?: unknown): Promise<void> {
-    const indexed = this.index.get(id)
-    if (indexed !== undefined)
-      this.put(withPayloads(indexed.entry, payload, editedPayload), indexed.order, indexed.owner)
   }
 }

@@ -13,7 +13,6 @@ import type {
   DeadLetterStore,
 } from '../dead-letter-store.js'
 import type { Page } from '../journals.js'
-import { serializePayload } from '../payload.js'
 import { hashName } from '../text.js'
 import type { PostgresDatabase } from './database.js'
 import { DeadLetterChanges } from './dead-letter-changes.js'
@@ -45,6 +44,7 @@ export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
   readonly complete = this.entryChanges.complete
   readonly request = this.entryChanges.request
   readonly edit = this.entryChanges.edit
+  readonly rewrite = this.entryChanges.rewrite
 
   constructor(database: PostgresDatabase) {
     this.database = database
@@ -226,11 +226,5 @@ export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
       const [oldest] = await sql.all<{ at: string }>(this.statements.selectOldestOpen)
       return toStats(counts, oldest && Number(oldest.at))
     })
-  }
-
-  async rewrite(id: string, payload: unknown, editedPayload?: unknown): Promise<void> {
-    const text = serializePayload(payload)
-    const edited = editedPayload === undefined ? null : serializePayload(editedPayload)
-    await this.database.write((sql) => sql.run(this.statements.updatePayload, text, edited, hashName(id)))
   }
 }

@@ -185,7 +185,7 @@ export function withDiskFallback(parts: DiskFallbackParts): NotifyingDeadLetters
       return purged + (await diskFallback.purge(filter))
     },
     stats: (now) => queue.stats(now),
-    rewrite: (id, payload, editedPayload) => queue.rewrite(id, payload, editedPayload),
+    rewrite: (id, read, written) => queue.rewrite(id, read, written),
     compareWith: (same) => diskFallback.compareWith(same),
     onRequest: (listener) => notifications.subscribe(listener),
   }

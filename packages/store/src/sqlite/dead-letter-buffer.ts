@@ -1,5 +1,5 @@
 import type { DeadLetter } from '@holdfast/records'
-import type { Added, DeadLetterStore } from '../dead-letter-store.js'
+import type { Added, DeadLetterStore, StoredPayloads } from '../dead-letter-store.js'
 import { toJsonValue } from '../payload.js'
 import {
   type EncodedDeadLetter,
@@ -8,6 +8,11 @@ import {
   payloadSize,
 } from './dead-letter-inserts.js'
 import { nodePlatform, type SqlitePlatform } from './platform.js'
+
+const toJsonPayloads = ({ originalPayload, editedPayload }: StoredPayloads): StoredPayloads => ({
+  originalPayload: toJsonValue(originalPayload),
+  editedPayload: editedPayload === undefined ? undefined : toJsonValue(editedPayload),
+})
 
 /** How many entries, or characters of payloads, are added together at most. */
 const MAX_BATCH = { entries: 512, size: 2 ** 20 } as const
@@ -101,7 +106,7 @@ export function bufferDeadLetters(
     deleteProcessedIds: (...args) => flushed().deleteProcessedIds(...args),
     purge: (...args) => flushed().purge(...args),
     stats: (...args) => flushed().stats(...args),
-    rewrite: async (id, payload, edited) =>
-      flushed().rewrite(id, toJsonValue(payload), edited === undefined ? undefined : toJsonValue(edited)),
+    rewrite: async (id, read, written) =>
+      flushed().rewrite(id, toJsonPayloads(read), toJsonPayloads(written)),
   }
 }

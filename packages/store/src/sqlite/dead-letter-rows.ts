@@ -1,6 +1,7 @@
 import type { DeadLetter, DeadLetterStatus } from '@holdfast/records'
 import { columnValues } from '../dead-letter-columns.js'
 import { completedAt } from '../dead-letter-rules.js'
+import { serializePayload } from '../payload.js'
 import { parseOrUndefined } from '../readable-rows.js'
 import { reviveStoredDeadLetter } from '../stored-dead-letter.js'
 import { fromColumn, hashOf, toColumn } from '../text.js'
@@ -16,6 +17,7 @@ import {
   SELECT_SEQ,
   SELECT_STATUS,
   UPDATE_ENTRY,
+  UPDATE_PAYLOAD,
 } from './statements/dead-letters.js'
 import type { WriteQueue } from './write-queue.js'
 
@@ -94,7 +96,7 @@ export function addToCount(sql: SqliteConnection, operation: string, status: str
   sql.run(ADD_TO_COUNT, toColumn(operation), status, entries)
 }
 
-/** Replaces a stored entry except for its payload. */
+/** Replaces a stored entry. */
 export function replaceEntry(
   sql: SqliteConnection,
   stored: StoredDeadLetter,
@@ -102,6 +104,8 @@ export function replaceEntry(
   owner: string | null,
 ): DeadLetter {
   sql.run(UPDATE_ENTRY, ...columnValues(CHANGING, entry, owner), stored.seq)
+  if (entry.originalPayload !== stored.entry.originalPayload)
+    sql.run(UPDATE_PAYLOAD, serializePayload(entry.originalPayload), stored.seq)
   if (entry.status !== stored.entry.status) {
     addToCount(sql, entry.operationType, stored.entry.status, -1)
     addToCount(sql, entry.operationType, entry.status, 1)

@@ -11,7 +11,6 @@ import type {
   DeadLetterStore,
 } from '../dead-letter-store.js'
 import type { Page } from '../journals.js'
-import { serializePayload } from '../payload.js'
 import { toColumn } from '../text.js'
 import type { DeadLetterRows } from './dead-letter-buffer.js'
 import { type EncodedDeadLetter, type Inserted, insertDeadLetters } from './dead-letter-inserts.js'
@@ -28,7 +27,6 @@ import {
   type RowPosition,
   SELECT_PROCESSED,
   SELECT_PROCESSED_AFTER,
-  UPDATE_PAYLOAD,
 } from './statements/dead-letters.js'
 import { releaseFreePages } from './vacuum.js'
 import type { WriteQueue } from './write-queue.js'
@@ -49,6 +47,7 @@ export class SqliteDeadLetters implements DeadLetterRows {
   readonly complete = this.entryChanges.complete
   readonly request = this.entryChanges.request
   readonly edit = this.entryChanges.edit
+  readonly rewrite = this.entryChanges.rewrite
 
   constructor(writes: WriteQueue) {
     this.writes = writes
@@ -200,15 +199,5 @@ export class SqliteDeadLetters implements DeadLetterRows {
 
   stats(now: Date): Promise<DeadLetterStats> {
     return this.writes.read(() => readStats(this.writes.sql, now.getTime()))
-  }
-
-  async rewrite(id: string, payload: unknown, editedPayload?: unknown): Promise<void> {
-    const text = serializePayload(payload)
-    await this.writes.write(() => {
-      const { sql } = this.writes
-      sql.run(UPDATE_PAYLOAD, text, toColumn(id))
-      const stored = editedPayload === undefined ? undefined : this.findEntry(id)
-      if (stored !== undefined) replaceEntry(sql, stored, { ...stored.entry, editedPayload }, stored.owner)
-    })
   }
 }

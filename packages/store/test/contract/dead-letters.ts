@@ -712,25 +712,62 @@ export function describeDeadLetters(bench: Bench): void {
       await add(letter(1))
       await dlq().edit('dlq_1', 'edited', at(5))
       await dlq().leaseNext({ statuses: ['pending'], limit: 1 }, 'me', at(20), at(10))
-      await dlq().rewrite('dlq_1', 'first', 'second')
+      const read = { originalPayload: letter(1).originalPayload, editedPayload: 'edited' }
+      const written = { originalPayload: 'first', editedPayload: 'second' }
+      expect(await dlq().rewrite('dlq_1', read, written)).toBe(true)
       await dlq().settle('dlq_1', 'me', { status: 'failed', at: at(11) })
       expect(await dlq().get('dlq_1', at(12))).toMatchObject({
         originalPayload: 'first',
         editedPayload: 'second',
         status: 'failed',
       })
-      await dlq().rewrite('dlq_1', 'third')
+      expect(await dlq().rewrite('dlq_1', written, { originalPayload: 'third' })).toBe(true)
+      // A repeated call finds what the first one has written.
+      expect(await dlq().rewrite('dlq_1', written, { originalPayload: 'third' })).toBe(true)
       expect(await dlq().get('dlq_1', at(12))).toMatchObject({
         originalPayload: 'third',
         editedPayload: 'second',
       })
     })
 
+    it('replaces no payload of an entry whose payloads differ from those that were read', async () => {
+      await add(letter(1, { originalPayload: { a: 1, b: 2 } }))
+      const read = { originalPayload: { b: 2, a: 1 } }
+      const written = { originalPayload: 'first', editedPayload: 'second' }
+      await dlq().edit('dlq_1', 'edited', at(5))
+      expect(await dlq().rewrite('dlq_1', read, written)).toBe(false)
+      const older = { ...read, editedPayload: 'older' }
+      expect(await dlq().rewrite('dlq_1', older, written)).toBe(false)
+      expect(await dlq().rewrite('dlq_1', { originalPayload: 'x', editedPayload: 'edited' }, written)).toBe(
+        false,
+      )
+      expect(await dlq().get('dlq_1', at(6))).toMatchObject({
+        originalPayload: { a: 1, b: 2 },
+        editedPayload: 'edited',
+      })
+      await dlq().edit('dlq_1', null, at(7))
+      expect(await dlq().rewrite('dlq_1', { ...read, editedPayload: 'edited' }, written)).toBe(false)
+      expect(await dlq().rewrite('dlq_1', read, { originalPayload: 'first' })).toBe(true)
+      expect((await dlq().get('dlq_1', at(8)))?.editedPayload ?? null).toBeNull()
+    })
+
+    it('replaces the payload of a completed entry, which stays processed', async () => {
+      const { originalPayload } = letter(1)
+      await add(letter(1), letter(2))
+      await dlq().complete('dlq_1', at(5))
+      expect(await dlq().rewrite('dlq_1', { originalPayload }, { originalPayload: 'first' })).toBe(true)
+      expect(await dlq().get('dlq_1', at(6))).toMatchObject({ status: 'completed', originalPayload: 'first' })
+      expect(await dlq().isProcessed('dlq_1')).toBe(true)
+      expect((await dlq().stats(at(6))).byStatus).toMatchObject({ completed: 1, pending: 1 })
+    })
+
     it('replaces the payload and nothing else', async () => {
       await add(letter(1))
       await dlq().lease('dlq_1', 'me', at(20), at(10))
-      await dlq().rewrite('dlq_1', { sealed: 'x' })
-      await dlq().rewrite('missing', { sealed: 'x' })
+      const { originalPayload } = letter(1)
+      const written = { originalPayload: { sealed: 'x' } }
+      expect(await dlq().rewrite('dlq_1', { originalPayload }, written)).toBe(true)
+      expect(await dlq().rewrite('missing', { originalPayload }, written)).toBeUndefined()
       expect(await dlq().get('dlq_1', at(11))).toMatchObject({
         originalPayload: { sealed: 'x' },
         status: 'replaying',

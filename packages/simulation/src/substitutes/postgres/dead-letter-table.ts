@@ -11,14 +11,7 @@ import {
   toIndexEntry,
   toQuery,
 } from '../../../../store/src/dead-letter-index.js'
-import {
-  completedAt,
-  dayOf,
-  isLeased,
-  viewAt,
-  withLease,
-  withPayloads,
-} from '../../../../store/src/dead-letter-rules.js'
+import { completedAt, dayOf, isLeased, viewAt, withLease } from '../../../../store/src/dead-letter-rules.js'
 import type { Added, DeadLetterStore } from '../../../../store/src/dead-letter-store.js'
 import type { SortPosition } from '../../../../store/src/sorted-list.js'
 
@@ -54,6 +47,7 @@ export class DeadLetterTable implements DeadLetterTableMethods {
   readonly complete = this.entryChanges.complete
   readonly request = this.entryChanges.request
   readonly edit = this.entryChanges.edit
+  readonly rewrite = this.entryChanges.rewrite
 
   add(entries: readonly DeadLetter[], { maxEntries }: { maxEntries: number }): Added[] {
     return entries.map((entry): Added => {
@@ -121,11 +115,6 @@ export class DeadLetterTable implements DeadLetterTableMethods {
 
   stats(now: Date) {
     return this.index.stats(now.getTime())
-  }
-
-  rewrite(id: string, payload: unknown, editedPayload?: unknown): void {
-    const row = this.index.get(id)
-    if (row !== undefined) this.put(withPayloads(row.entry, payload, editedPayload), row.order, row.owner)
   }
 
   /** The holders of leases, for the check of invariants. */

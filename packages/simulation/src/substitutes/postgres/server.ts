@@ -1,4 +1,5 @@
 import { type DeadLetter, deepCopy } from '@holdfast/records'
+import type { StoredPayloads } from '../../../../store/src/dead-letter-store.js'
 import { serializePayload } from '../../../../store/src/payload.js'
 import { DeadLetterTable } from './dead-letter-table.js'
 import { JournalRows } from './journal-rows.js'
@@ -97,6 +98,11 @@ const storedEntry = (entry: DeadLetter): DeadLetter => ({
   originalPayload: storedPayload(entry.originalPayload),
 })
 
+const storedPayloads = ({ originalPayload, editedPayload }: StoredPayloads): StoredPayloads => ({
+  originalPayload: storedPayload(originalPayload),
+  editedPayload: editedPayload === undefined ? undefined : storedPayload(editedPayload),
+})
+
 const storedPayload = (payload: unknown): unknown => JSON.parse(serializePayload(payload)) as unknown
 
 /** Methods whose arguments have payloads. */
@@ -108,7 +114,7 @@ function prepareArguments(method: string, args: unknown[]): unknown[] {
   const [first, second, ...rest] = args
   if (method === 'deadLetters.add') return [(first as DeadLetter[]).map(storedEntry), second, ...rest]
   if (method === 'deadLetters.edit') return [first, second === null ? null : storedPayload(second), ...rest]
-  return [first, storedPayload(second), rest[0] === undefined ? undefined : storedPayload(rest[0])]
+  return [first, ...[second, ...rest].map((payloads) => storedPayloads(payloads as StoredPayloads))]
 }
 
 /** Creates a simulated PostgreSQL, empty. */

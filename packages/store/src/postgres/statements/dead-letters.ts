@@ -12,7 +12,7 @@ import { arrayParameters, type PostgresValue, type QualifyTable, StatementValues
 /** How many rows the count of an operation and status is split into. */
 const COUNT_SHARDS = 8
 
-/** Columns that change with a replay or an edit. */
+/** Columns that change with a replay, an edit or a key rotation. */
 export const CHANGING_COLUMNS = {
   ...COMMON_CHANGING_COLUMNS,
   last_attempt: { type: 'bigint', value: (entry) => entry.lastAttempt.getTime() },
@@ -24,6 +24,12 @@ export const CHANGING_COLUMNS = {
       entry.errorDetails === old?.errorDetails
         ? null
         : JSON.stringify(deadLetterCodec.encode(entry).error_details),
+  },
+  /** Null if it has not changed. */
+  original_payload: {
+    type: 'text',
+    value: (entry, _, old) =>
+      entry.originalPayload === old?.originalPayload ? null : serializePayload(entry.originalPayload),
   },
   /** Null if it has not changed. The text `null` means that the edited payload was removed. */
   edited_payload: {
@@ -63,7 +69,7 @@ const CHANGING_NAMES = Object.keys(CHANGING_COLUMNS)
 const CHANGING_TYPES = Object.values(CHANGING_COLUMNS).map(({ type }) => type)
 
 /** Columns whose value is not sent if it has not changed. */
-const SENT_IF_CHANGED: readonly string[] = ['error_details', 'edited_payload']
+const SENT_IF_CHANGED: readonly string[] = ['error_details', 'original_payload', 'edited_payload']
 
 const SET_CLAUSE = CHANGING_NAMES.map(
   (name) =>
@@ -194,9 +200,6 @@ export function deadLetterStatements(tableName: QualifyTable) {
       ) SELECT count(*) AS n FROM deleted`,
     /** Values: the id of the named value that {@link deleteProcessed} stores. */
     selectDeletedProcessed: `SELECT value FROM ${valueTable} WHERE id = $1::uuid`,
-    /** Values: the payload, the edited payload or null for no change, and the id. */
-    updatePayload: `UPDATE ${table}
-      SET original_payload = $1, edited_payload = coalesce($2, edited_payload) WHERE id = $3`,
 
     countOpen: `SELECT coalesce(sum(entries), 0) AS open FROM ${countTable} WHERE status <> 'completed'`,
     /** Entries with an expired lease are counted as replaying, although they are pending. */

@@ -44,7 +44,7 @@ export const UPDATE_ENTRY = `UPDATE dead_letters SET ${Object.keys(CHANGING_COLU
   .map((column) => `${column} = ?`)
   .join(', ')} WHERE seq = ?`
 
-export const UPDATE_PAYLOAD = 'UPDATE dead_letters SET original_payload = ? WHERE dlq_id = ?'
+export const UPDATE_PAYLOAD = 'UPDATE dead_letters SET original_payload = ? WHERE seq = ?'
 
 const ENTRY_COLUMNS = 'seq, lease_owner, entry, original_payload'
 
