@@ -6,7 +6,7 @@ it('guardFor: a change of a breaker that two guards share is recorded once', asy
   const { hf, events } = await start({})
   const breaker = new CircuitBreaker({ id: 'Orders', failureThreshold: 1 })
   const guards = ['Orders.save', 'Orders.load'].map((name) => hf.guardFor(name, { retry: false, breaker }))
-  const changed: string[] = []
+  const changed: (string | undefined)[] = []
   for (const guard of guards)
     guard.on((event) => {
       if (event.type === 'breaker_changed') changed.push(guard.name)

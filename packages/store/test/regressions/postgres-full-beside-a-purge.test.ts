@@ -9,7 +9,7 @@ import { PostgresServer } from '../postgres-server.js'
 const server = (await PostgresServer.start()) as PostgresServer
 afterAll(() => server?.remove())
 
-type Work = (sql: SqlTransaction) => Promise<unknown>
+type Work = (sql: SqlTransaction) => Promise<never>
 
 const KEY = { idempotencyKey: 'the same' }
 
