@@ -1,45 +1,47 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { ClientConnection } from './client-connection.js'
 
 /**
- * Counts the requests in progress of each connection. Node considers a connection idle only after its first request, so that
- * browsers and clients that connect in advance would delay a close.
+ * The open connections of a server. Node considers a connection idle only after its first request, so that browsers and
+ * clients that connect in advance would delay a close.
  */
 export class ConnectionTracker {
-  private readonly requestsBySocket = new Map<Socket, number>()
+  private readonly connections = new Map<Socket, ClientConnection>()
   private isClosing = false
 
   constructor(server: Server, isSecure: boolean) {
     server.on(isSecure ? 'secureConnection' : 'connection', (socket: Socket) => {
       if (this.isClosing) return void socket.destroy()
-      this.requestsBySocket.set(socket, 0)
-      socket.once('close', () => this.requestsBySocket.delete(socket))
+      this.connections.set(socket, new ClientConnection(socket))
+      socket.once('close', () => this.connections.delete(socket))
     })
   }
 
-  /** Counts a request until its response is sent. */
-  onRequest(response: ServerResponse): void {
+  /** The connection of a socket; undefined where the socket is closed or has no connection of HTTP yet. */
+  get(socket: Socket): ClientConnection | undefined {
+    return this.connections.get(socket)
+  }
+
+  /** Handles a request when it is its turn on its connection. */
+  handle(response: ServerResponse, handle: () => void): void {
     // The response to a pipelined request has no socket yet, but its request has.
-    const { socket } = response.req
-    this.changeCount(socket, 1)
-    response.once('close', () => this.changeCount(socket, -1))
+    this.get(response.req.socket)?.handle(response, handle)
   }
 
   /** Whether a request of this connection is in progress. */
   isBusy(socket: Socket): boolean {
-    return (this.requestsBySocket.get(socket) ?? 0) > 0
+    return this.get(socket)?.hasPending === true
   }
 
   /** Ends the connections without a request in progress, and the others after their responses. */
   closeIdle(): void {
     this.isClosing = true
-    for (const [socket, count] of this.requestsBySocket) if (count === 0) socket.destroySoon()
+    for (const connection of this.connections.values()) connection.closeWhenIdle()
   }
 
-  private changeCount(socket: Socket, change: number): void {
-    const count = this.requestsBySocket.get(socket)
-    if (count === undefined) return
-    this.requestsBySocket.set(socket, count + change)
-    if (this.isClosing && count + change === 0) socket.destroySoon()
+  /** Ends all connections. Node does not know those whose parser it has detached. */
+  destroyAll(): void {
+    for (const socket of this.connections.keys()) socket.destroy()
   }
 }

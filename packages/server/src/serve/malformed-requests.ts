@@ -3,6 +3,7 @@ import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } 
 import type { Socket } from 'node:net'
 import { type ErrorCode, HTTP_STATUS_BY_CODE } from '../http/error-codes.js'
 import { SECURITY_HEADERS } from '../http/security-headers.js'
+import type { ConnectionTracker } from './connections.js'
 
 /** The response to a request that is rejected before it reaches the app. */
 interface MalformedRequest {
@@ -77,6 +78,13 @@ const NO_TUNNELS: MalformedRequest = {
     'expected a request to the API, got CONNECT; the forward proxy listens on another port (proxy.port)',
 }
 
+/** The response to an `Expect` header that Node does not know. */
+export const UNKNOWN_EXPECTATION: MalformedRequest = {
+  code: 'BAD_REQUEST',
+  status: 417,
+  message: 'expected Expect: 100-continue, got another expectation',
+}
+
 /** Answers on a connection that has no response object, and closes it. */
 function answerOn(socket: Socket, problem: MalformedRequest): void {
   const body = formatErrorBody(problem)
@@ -87,22 +95,24 @@ function answerOn(socket: Socket, problem: MalformedRequest): void {
 }
 
 /** Answers requests that Node cannot parse in the same form and with the same headers as all others. */
-export function handleMalformed(server: Server): void {
+export function handleMalformed(server: Server, connections: ConnectionTracker): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    const response = (socket as { _httpMessage?: ServerResponse | null })._httpMessage
-    // Once a response has begun, anything written here would be read as part of it.
-    if (!socket.writable || error.code === 'ECONNRESET' || response?.headersSent === true) socket.destroy()
-    else answerOn(socket, PROBLEM_BY_NODE_CODE[error.code ?? ''] ?? NOT_HTTP)
+    const connection = connections.get(socket)
+    // The rest of the request was not read, and may be there.
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && connection?.hasStoppedReading) return
+    if (error.code === 'ECONNRESET') socket.destroy()
+    // Anything written before the responses to earlier requests would be read as one of them.
+    else if (connection?.closeAfterPending()) {
+      // Node closes the connection of a client that sends nothing more, also while requests are pending.
+      if (error.code === 'HPE_INVALID_EOF_STATE') socket.destroy()
+    } else if (socket.writable) answerOn(socket, PROBLEM_BY_NODE_CODE[error.code ?? ''] ?? NOT_HTTP)
+    else socket.destroy()
   })
   server.on('connect', (_: IncomingMessage, socket: Socket) => {
     socket.on('error', () => socket.destroy())
-    answerOn(socket, NO_TUNNELS)
+    const connection = connections.get(socket)
+    if (!connection?.closeAfterPending()) return answerOn(socket, NO_TUNNELS)
+    socket.on('timeout', () => server.emit('timeout', socket))
+    connection.serveWithoutParser()
   })
-  server.on('checkExpectation', (_: IncomingMessage, outgoing: ServerResponse) =>
-    rejectMalformed(outgoing, {
-      code: 'BAD_REQUEST',
-      status: 417,
-      message: 'expected Expect: 100-continue, got another expectation',
-    }),
-  )
 }

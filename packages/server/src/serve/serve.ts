@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { createServer as createPlain, type Server } from 'node:http'
+import {
+  createServer as createPlain,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
 import { createServer as createSecure } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
@@ -14,7 +19,12 @@ import { SECURITY_HEADERS } from '../http/security-headers.js'
 import type { HoldfastLike } from '../runtime-api.js'
 import { ConnectionTracker } from './connections.js'
 import { enforceLimits, type ServerLimits, serverOptions } from './limits.js'
-import { findHeadProblem, handleMalformed, rejectMalformed } from './malformed-requests.js'
+import {
+  findHeadProblem,
+  handleMalformed,
+  rejectMalformed,
+  UNKNOWN_EXPECTATION,
+} from './malformed-requests.js'
 import { startMemberProbes } from './member-probes.js'
 import { parseServeOptions, type ServeOptions } from './options.js'
 import { UnreadBodies } from './unread-bodies.js'
@@ -108,19 +118,27 @@ export async function startServer(hf: HoldfastLike, options: ServeOptions): Prom
   const { app } = built
   const listener = getRequestListener(app.fetch as never, { errorHandler: answerInvalidUrl })
   const unread = new UnreadBodies()
-  const server = createServer(secured, limits, (incoming, outgoing) => {
-    connections.onRequest(outgoing)
+  const onRequest = (
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    problem = findHeadProblem(incoming),
+  ): void => {
     // RFC 9112, 6.1: the connection must be closed after such a message, because it can hide a second request.
-    if (incoming.httpVersion === '1.0' && 'transfer-encoding' in incoming.headers)
-      outgoing.shouldKeepAlive = false
-    const problem = findHeadProblem(incoming)
-    unread.handle(incoming, outgoing, () =>
-      problem === undefined ? void listener(incoming, outgoing) : rejectMalformed(outgoing, problem),
+    const isAmbiguous = incoming.httpVersion === '1.0' && 'transfer-encoding' in incoming.headers
+    if (problem !== undefined || isAmbiguous) outgoing.shouldKeepAlive = false
+    connections.handle(outgoing, () =>
+      unread.handle(incoming, outgoing, () =>
+        problem === undefined ? void listener(incoming, outgoing) : rejectMalformed(outgoing, problem),
+      ),
     )
-  })
+  }
+  const server = createServer(secured, limits, (incoming, outgoing) => onRequest(incoming, outgoing))
+  server.on('checkExpectation', (incoming: IncomingMessage, outgoing: ServerResponse) =>
+    onRequest(incoming, outgoing, UNKNOWN_EXPECTATION),
+  )
   const connections = new ConnectionTracker(server, secured !== undefined)
   enforceLimits(server, connections, limits, { clock, warn: (message) => built.logger.error({}, message) })
-  handleMalformed(server)
+  handleMalformed(server, connections)
   try {
     await listen(server, port, host)
   } catch (error) {
@@ -234,7 +252,7 @@ async function shutdown({ server, connections, built, clock, runtime }: Shutdown
     await withTimeout(clock, ended, FINAL_TIMEOUT_MS)
   } finally {
     // Connections that are still open would keep the close from ending.
-    server.closeAllConnections()
+    connections.destroyAll()
   }
   await closed
 }

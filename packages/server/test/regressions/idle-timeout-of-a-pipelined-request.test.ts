@@ -7,9 +7,10 @@ import { ConnectionTracker } from '../../src/serve/connections.js'
 it('counts a pipelined request as under way until it is answered', async () => {
   const answers: ServerResponse[] = []
   const server = createServer((_, answer) => {
-    connections.onRequest(answer)
-    answers.push(answer)
-    if (answers.length === 2) answers[0]?.end('first')
+    connections.handle(answer, () => {
+      answers.push(answer)
+      if (answers.length === 2) answers[0]?.end('first')
+    })
   })
   const connections = new ConnectionTracker(server, false)
   server.listen(0, '127.0.0.1')

@@ -61,6 +61,42 @@ test('a client that disconnects while its token is read opens no reader of the e
   await answer.body?.cancel()
 })
 
+test('a client that disconnects while an earlier request is pending leaves no reader of the event stream', async () => {
+  const hf = await Holdfast.open({ config: { version: '1.2.0' }, env: {}, watch: false })
+  const server = await serve(hf, { port: 0, dashboard: false, maxReaders: 1 })
+  let release = () => {}
+  onTestFinished(async () => {
+    release()
+    await server.close()
+    await hf.close()
+  })
+  const { values } = hf.store
+  const list = values.list.bind(values)
+  values.list = async (prefix) => {
+    values.list = list
+    await new Promise<void>((done) => {
+      release = done
+    })
+    return list(prefix)
+  }
+  const client = connect(server.port, '127.0.0.1')
+  client.write('GET /api/v1/policies HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  client.write('GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  await once(client, 'connect')
+  let status = 200
+  while (status === 200) {
+    const other = await fetch(`${server.url}/api/v1/events`)
+    status = other.status
+    await other.body?.cancel()
+  }
+  expect(status).toBe(429)
+  client.destroy()
+  for (let i = 0; i < 3; i++) await fetch(`${server.url}/health/live`)
+  const answer = await fetch(`${server.url}/api/v1/events`)
+  expect(answer.status).toBe(200)
+  await answer.body?.cancel()
+})
+
 test('a request with a body is not handled if its client disconnects before', async () => {
   const unread = new UnreadBodies()
   let isHandled = false
