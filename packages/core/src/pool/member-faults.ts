@@ -27,8 +27,8 @@ export class MemberFaults<T> {
   }
 
   /**
-   * Whether the member caused this outcome; never that of an attempt that was cancelled. A predicate that throws counts as false,
-   * and its error is reported once.
+   * Whether the member caused this outcome; never that of an attempt that was cancelled. A response with the status 499 has the same
+   * kind, but is an answer of the member. A predicate that throws counts as false, and its error is reported once.
    */
   includes(
     member: Member<T>,
@@ -36,7 +36,7 @@ export class MemberFaults<T> {
     statusCode: number | undefined,
   ): boolean {
     const { isMemberFault } = this
-    if (classification?.kind === 'cancelled') return false
+    if (classification?.kind === 'cancelled' && statusCode === undefined) return false
     if (statusCode !== undefined && this.statuses.has(statusCode)) return true
     if (isMemberFault === undefined) return false
     try {
