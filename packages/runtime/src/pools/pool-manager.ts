@@ -8,7 +8,15 @@ import {
 } from '@holdfast/config'
 import type { CircuitBreakerState } from '@holdfast/records'
 import type { StoredBreaker } from '@holdfast/store'
-import { type Clock, HoldfastError, type Member, Pool, type PoolEvent, type Random } from 'holdfast'
+import {
+  type Clock,
+  HoldfastError,
+  isHoldfastError,
+  type Member,
+  Pool,
+  type PoolEvent,
+  type Random,
+} from 'holdfast'
 import { type OpeningDetails, toBreakerRecord } from '../breakers/breaker-records.js'
 import type { BreakerPool, BreakerPools } from '../breakers/member-breakers.js'
 import { MemberTarget } from './target.js'
@@ -188,8 +196,18 @@ export class PoolManager implements BreakerPools {
     }
     // A member that overrides some options of the breaker has the others from the pool.
     if (hasNewBreaker)
-      for (const member of pool.members()) if (member.breaker !== undefined) pool.updateMember(member)
+      for (const member of pool.members()) if (member.breaker !== undefined) updateBreaker(pool, member)
     applyEnabled(managed, members)
+  }
+}
+
+/** Applies the breaker options of a pool to a member that overrides some of them. */
+function updateBreaker(pool: Pool<MemberTarget>, member: Member<MemberTarget>): void {
+  try {
+    pool.updateMember(member)
+  } catch (error) {
+    // The options of a member that was added in code can contradict those of the file: the member keeps its settings.
+    if (!isHoldfastError(error, 'INVALID_OPTIONS')) throw error
   }
 }
 
