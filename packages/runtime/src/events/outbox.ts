@@ -37,7 +37,7 @@ export class Outbox<T> {
   private pending: T[] = []
   /** How many records were written since the start. */
   private writtenCount = 0
-  /** The flushes that wait, in the order of their targets. */
+  /** The flushes that wait. A later one can have a lower target, because `close` drops records. */
   private flushes: Flush[] = []
   /** How many records were dropped since the store last responded, and how many of them have been reported. */
   private dropped = 0
@@ -128,7 +128,7 @@ export class Outbox<T> {
   /** Ends the flushes that wait for at most this many records. */
   private endFlushes(writtenCount: number): void {
     const ended = this.flushes.filter(({ target }) => target <= writtenCount)
-    this.flushes = this.flushes.slice(ended.length)
+    this.flushes = this.flushes.filter(({ target }) => target > writtenCount)
     for (const { resolve } of ended) resolve()
   }
 
