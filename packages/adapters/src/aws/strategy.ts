@@ -10,6 +10,7 @@ import {
   type OptionSpecOf,
   parseGuardOptions,
   parseOptions,
+  returnRetry,
   systemClock,
   throwIfInvalid,
   withdrawRetry,
@@ -98,11 +99,22 @@ class PolicyStrategy implements AwsRetryStrategy {
     if (typeof delay === 'string') throw createEndError(delay)
     if (admission?.isOpen()) throw createEndError('circuit_open')
     if (budget !== undefined && !withdrawRetry(budget)) throw createEndError('budget_spent')
+    const withdrawnAt = clock.now()
+    const returnUnused = () => {
+      if (budget !== undefined) returnRetry(budget, clock.now() - withdrawnAt)
+    }
     if (delay > 0) await new Promise<void>((resolve) => clock.setTimer(resolve, delay))
     const rejection = admission?.acquirePermit(clock.now())
-    if (rejection !== undefined) throw rejection
+    if (rejection !== undefined) {
+      returnUnused()
+      throw rejection
+    }
     const renewed = new AttemptToken(attempt, delay, admission)
-    if (admission !== undefined) releaseIfUnused(renewed, admission)
+    if (admission !== undefined || budget !== undefined)
+      onUnused(renewed, () => {
+        admission?.releasePermit()
+        returnUnused()
+      })
     return renewed
   }
 
@@ -115,12 +127,12 @@ class PolicyStrategy implements AwsRetryStrategy {
 const createEndError = (reason: string): Error => new Error(`no further attempt is made: ${reason}`)
 
 /**
- * Releases the permit of a token that the SDK does not use, because the command was aborted during the delay. The SDK does not pass
- * its abort signal to a strategy, and reads the number of retries as soon as it gets a token.
+ * Calls `release` if the SDK does not use a token, because the command was aborted during the delay. The SDK does not pass its abort
+ * signal to a strategy, and reads the number of retries as soon as it gets a token.
  */
-function releaseIfUnused(token: AttemptToken, admission: Admission): void {
+function onUnused(token: AttemptToken, release: () => void): void {
   systemClock.setTimer(() => {
-    if (!token.isUsed) admission.releasePermit()
+    if (!token.isUsed) release()
   }, 0)
 }
 
