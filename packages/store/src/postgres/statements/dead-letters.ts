@@ -29,7 +29,9 @@ export const CHANGING_COLUMNS = {
   original_payload: {
     type: 'text',
     value: (entry, _, old) =>
-      entry.originalPayload === old?.originalPayload ? null : serializePayload(entry.originalPayload),
+      old !== undefined && entry.originalPayload === old.originalPayload
+        ? null
+        : serializePayload(entry.originalPayload),
   },
   /** Null if it has not changed. The text `null` means that the edited payload was removed. */
   edited_payload: {
