@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { systemClock } from 'holdfast/internal'
 
 /** How many pipelined requests of one connection are handled at a time. Without a limit one connection could occupy the whole server. */
 const MAX_CONCURRENT_REQUESTS = 10
@@ -13,6 +14,10 @@ export class ClientConnection {
   private readonly pending = new Set<ServerResponse>()
   /** Handles the newest requests of `pending`, when older ones have their responses. */
   private readonly queue: (() => void)[] = []
+  /** The response to the last request that was read. Its body may be incomplete. */
+  private newest: ServerResponse | undefined
+  /** The timer of `postponeTimeout`. */
+  private timer: unknown
   /** The response after which the connection is closed. Requests behind it are not handled. */
   private last: ServerResponse | undefined
   /** Whether a request was read that is not handled. */
@@ -39,6 +44,7 @@ export class ClientConnection {
 
   /** Handles a request, at once or when earlier requests have their responses. It is ignored behind one that closes the connection. */
   handle(response: ServerResponse, handle: () => void): void {
+    this.newest = response
     if (this.last !== undefined) {
       this.hasIgnored = true
       return
@@ -48,6 +54,25 @@ export class ClientConnection {
     response.once('close', () => this.deletePending(response))
     this.queue.push(handle)
     this.handleQueued()
+  }
+
+  /**
+   * Calls a function if the request that is being read is still incomplete after a time in which the connection was read. Node
+   * reports the timeout of a request only once.
+   */
+  postponeTimeout(ms: number, onTimeout: () => void): void {
+    const { newest, isBusy } = this
+    const isInBody = newest?.req.complete === false
+    systemClock.clearTimer(this.timer)
+    // The network takes real time, so the injected clock is not used.
+    this.timer = systemClock.setTimer(() => {
+      // The head of the request is complete if another response is the newest one.
+      const isSame = this.newest === newest
+      if (this.newest?.req.complete && (isInBody || !isSame)) return
+      if (isBusy || !isSame) return this.postponeTimeout(ms, onTimeout)
+      this.hasStoppedReading = false
+      onTimeout()
+    }, ms)
   }
 
   /** Closes the connection now, or as soon as no request is pending. */
@@ -80,19 +105,24 @@ export class ClientConnection {
     socket.on('end', () => socket.destroy()).resume()
   }
 
+  /** Whether requests wait to be handled, or what comes is not handled. */
+  private get isBusy(): boolean {
+    return this.queue.length > 0 || this.hasIgnored
+  }
+
   private handleQueued(): void {
     while (this.queue.length > 0 && this.pending.size - this.queue.length < MAX_CONCURRENT_REQUESTS)
       this.queue.shift()?.()
   }
 
   /**
-   * Stops reading while requests wait to be handled, or if what comes is not handled. Called when the parser has read a packet,
-   * because the parser resumes the connection with each request, and when the connection was resumed. Node pauses it too, for
-   * responses that are not sent yet, and it must not be resumed here from such a pause.
+   * Stops reading a busy connection. Called when the parser has read a packet, because the parser resumes the connection with each
+   * request, and when the connection was resumed. Node pauses it too, for responses that are not sent yet, and it must not be
+   * resumed here from such a pause.
    */
   private pauseIfBusy(): void {
     const { socket } = this
-    if (this.queue.length === 0 && !this.hasIgnored) return
+    if (!this.isBusy) return
     this.hasStoppedReading = true
     if (socket.isPaused()) return
     this.hasPaused = true
@@ -109,7 +139,7 @@ export class ClientConnection {
       socket.destroySoon()
     }
     this.handleQueued()
-    if (this.hasPaused && this.queue.length === 0 && !this.hasIgnored) {
+    if (this.hasPaused && !this.isBusy) {
       this.hasPaused = false
       socket.resume()
     }
@@ -118,6 +148,7 @@ export class ClientConnection {
 
   /** Cancels the pending requests of a closed connection. Node notifies only the response that was being sent. */
   private cancelPending(): void {
+    systemClock.clearTimer(this.timer)
     this.queue.length = 0
     for (const response of this.pending) if (response.socket === null) response.emit('close')
   }

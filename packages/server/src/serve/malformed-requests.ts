@@ -96,10 +96,11 @@ function answerOn(socket: Socket, problem: MalformedRequest): void {
 
 /** Answers requests that Node cannot parse in the same form and with the same headers as all others. */
 export function handleMalformed(server: Server, connections: ConnectionTracker): void {
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+  const onError = (error: NodeJS.ErrnoException, socket: Socket): void => {
     const connection = connections.get(socket)
     // The rest of the request was not read, and may be there.
-    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && connection?.hasStoppedReading) return
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && connection?.hasStoppedReading)
+      return connection.postponeTimeout(server.requestTimeout, () => onError(error, socket))
     if (error.code === 'ECONNRESET') socket.destroy()
     // Anything written before the responses to earlier requests would be read as one of them.
     else if (connection?.closeAfterPending()) {
@@ -107,7 +108,8 @@ export function handleMalformed(server: Server, connections: ConnectionTracker):
       if (error.code === 'HPE_INVALID_EOF_STATE') socket.destroy()
     } else if (socket.writable) answerOn(socket, PROBLEM_BY_NODE_CODE[error.code ?? ''] ?? NOT_HTTP)
     else socket.destroy()
-  })
+  }
+  server.on('clientError', onError)
   server.on('connect', (_: IncomingMessage, socket: Socket) => {
     socket.on('error', () => socket.destroy())
     const connection = connections.get(socket)
