@@ -158,13 +158,13 @@ export class FilesDeadLetters implements DeadLetterStore {
         if (matches.length >= want.limit) break
         if (!want.except?.has(indexed.id) && !this.entries.isUnreadable(indexed)) matches.push(indexed)
       }
-      const leased: DeadLetter[] = []
-      for (const indexed of matches) {
-        const found = await transaction.find(indexed.id)
-        if (found !== undefined)
-          leased.push(transaction.put(withLease(found.entry, until), indexed.order, owner))
+      // All are read before one is leased, because an entry that cannot be read fails the call.
+      const found = []
+      for (const { id } of matches) {
+        const stored = await transaction.find(id)
+        if (stored !== undefined) found.push(stored)
       }
-      return leased
+      return found.map(({ indexed, entry }) => transaction.put(withLease(entry, until), indexed.order, owner))
     })
   }
 

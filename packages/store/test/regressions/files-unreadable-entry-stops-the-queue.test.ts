@@ -64,6 +64,15 @@ describe.each(['EACCES', 'EPERM', 'EISDIR', 'EIO'])('a file of a dead letter tha
     expect(await listed()).toEqual(['dlq_1', 'dlq_2'])
   })
 
+  it('leaves no leases of other entries if it fails a call that leases several', async () => {
+    const { dlq, disk } = await openStore(await tempFolder())
+    await dlq.add([letter(1), letter(2), letter(3)], NO_LIMIT)
+    disk.unreadable.set('dlq_2.json', code)
+    const lease = () => dlq.leaseNext({ statuses: ['pending'], limit: 9 }, 'me', at(20), at(9))
+    await expect(lease()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    expect((await lease()).map(({ dlqId }) => dlqId)).toEqual(['dlq_1', 'dlq_3'])
+  })
+
   it('fails only the calls that need its entry while the store is open', async () => {
     const { dlq, disk, listed } = await openStore(await tempFolder())
     await dlq.add([letter(1), letter(2)], NO_LIMIT)
