@@ -46,8 +46,9 @@ const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
   SlotTable: 24,
   Availability: 4,
   TimeHeap: 16,
-  // With the saved breakers, and those that are not closed.
-  BreakerRegistry: 32,
+  // The breakers of services, those that are not closed, and the saved states of members that were not used yet, whose rate windows
+  // have four numbers for each call.
+  BreakerRegistry: 64,
   BreakerPersistence: 24,
   HandlerRegistry: 6,
   // One of the runtime for each breaker of a service (8) and of a member (4), and those of the models.
