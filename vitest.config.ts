@@ -74,10 +74,14 @@ const together = [
   'nestjs',
 ]
 
-/** Test files that do not share a process, because they replace the global `fetch` or a module of Node.js. */
+/**
+ * Test files that do not share a process, because they replace the global `fetch` or a module of Node.js, or because a year passes on
+ * the timers of the process, which another test file can have left work on.
+ */
 const apart = [
   'packages/core/test/{http,undici}/**/*.test.ts',
   'packages/{server,proxy}/test/**/constant-time.test.ts',
+  'packages/core/test/regressions/delay-beyond-the-longest-timer.test.ts',
 ]
 
 /** Tests that another runtime than Node.js does not pass. */
