@@ -5,12 +5,12 @@
 //   npm run test:stability -- --runs 20 --tests packages/fleet
 //
 // Each run is stored in `.cache/stability.json` (`--results` names another file) when it has ended. `--resume` continues a series
-// that was interrupted: it makes the runs that are missing to `--runs` consecutive ones. `--tests` repeats only the step `tests`, with the test files
-// whose path contains one of the given texts. `--busy` sets the number of busy processes, and `--json` prints one JSON object per
-// run and one with the summary. The exit code is 1 if fewer consecutive runs passed, and 2 if the series cannot be started or the repository
-// changes during it.
-import { readFileSync, rmSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+// that was interrupted: it makes the runs that are missing to `--runs` consecutive ones. The output of a failed run is stored beside
+// the results. `--tests` repeats only the step `tests`, with the test files whose path contains one of the given texts. `--busy` sets
+// the number of busy processes, and `--json` prints one JSON object per run and one with the summary. The exit code is 1 if fewer
+// consecutive runs passed, and 2 if the series cannot be started or the repository changes during it.
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { countTests, failedTestNames } from './gate/vitest.mjs'
 import { root } from './packages.mjs'
@@ -52,12 +52,23 @@ const [program, args] = values.tests
   ? [join(root, 'node_modules/.bin/vitest'), VITEST]
   : [process.execPath, [join(root, 'scripts/gate.mjs')]]
 
+/** The output of the last run. */
+let output = ''
+
+/** Stores the output of a failed run, which has the errors of the tests. @param {number} run */
+function storeOutput(run) {
+  const file = `${resolve(values.results).replace(/\.json$/, '')}-run-${run}.log`
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, output)
+  return file
+}
+
 /** Runs the command once and reads its results. @returns {Promise<import('./stability/series.mjs').Result>} */
 async function runOnce() {
   rmSync(REPORT, { force: true })
   const start = performance.now()
   const child = new SupervisedProcess({ command: program, args, cwd: root, env: { NO_COLOR: '1' } })
-  let output = ''
+  output = ''
   child.onOutput((text) => {
     output += text
   })
@@ -110,12 +121,14 @@ try {
     runOnce,
     onRun(run) {
       const { failures, seconds, passed, failed, skipped } = run
+      const outputFile = failures.length === 0 ? undefined : storeOutput(run.run)
       if (values.json) return console.log(JSON.stringify(run))
       const mark = failures.length === 0 ? 'ok    ' : 'FAILED'
       console.log(
         `${mark} run ${run.run}: ${seconds} s, ${passed} passed, ${failed} failed, ${skipped} skipped`,
       )
       for (const failure of failures) console.log(`       ${failure}`)
+      if (outputFile !== undefined) console.log(`       output: ${outputFile}`)
     },
     onNote: (text) => console.error(text),
   })
