@@ -45,6 +45,17 @@ describe('members of a pool', () => {
     expect(() => model.onAttemptStarted(process, 'm1')).toThrow('which has an open breaker')
   })
 
+  it('must be selectable when an attempt could use them', () => {
+    pool.breaker('m1').trip({ duration: 5000 })
+    pool.startCooldown('m2', 5000)
+    model.onAttemptStarted(process, 'm0')
+    const { availability } = pool as unknown as { availability: { availableCount: number } }
+    availability.availableCount = 1
+    expect(() => model.onAttemptStarted(process, 'm0')).toThrow(
+      'members: n1.1 can select 1 members, expected m0, m3',
+    )
+  })
+
   it('must know a cooldown of another node', () => {
     model.onAttemptEnded(model.onAttemptStarted(process, 'm0'), 'limited', 5000)
     expect(() => model.checkCooldownKnown(nodes, 'n1')).toThrow('although n1 has started its cooldown')

@@ -8,13 +8,25 @@ import type { Process } from '../src/process/simulated-node.js'
 const row = (id: string, state: string, epoch: number): StoredBreaker =>
   ({ snapshot: { id, state, epoch } }) as StoredBreaker
 
+/** An open breaker that makes its next probe after a time. */
+const openRow = (openDuration: number, nextTestTime: number): StoredBreaker =>
+  ({
+    snapshot: { id: 'service:report', state: 'open', epoch: 1, openDuration, nextTestTime },
+  }) as StoredBreaker
+
 describe('saved breakers', () => {
   let scheduler: Scheduler
   let model: SavedBreakerModel
   /** Reports a change of the breaker of an operation. */
   let change: (operation: string) => void
 
-  const start = (name: string, rows: readonly StoredBreaker[], state = 'closed', epoch = 0) => {
+  const start = (
+    name: string,
+    rows: readonly StoredBreaker[],
+    state = 'closed',
+    epoch = 0,
+    times: object = {},
+  ) => {
     const listeners = new Map<string, () => void>()
     change = (operation) => listeners.get(operation)?.()
     const runtime = {
@@ -23,13 +35,15 @@ describe('saved breakers', () => {
           id: `service:${operation}`,
           currentState: state,
           epoch,
+          ...times,
           on: (listener: () => void) => listeners.set(operation, listener),
         },
       }),
       pools: { get: () => ({ on: () => {}, members: () => [] }) },
     }
     model.onLoad(name)(rows)
-    model.onStarted({ name, isAlive: true } as Process, runtime as unknown as Holdfast)
+    const clock = { now: () => 0, wall: () => 1_000_000, wallStepCount: 0 }
+    model.onStarted({ name, clock, isAlive: true } as unknown as Process, runtime as unknown as Holdfast)
   }
 
   beforeEach(() => {
@@ -101,6 +115,27 @@ describe('saved breakers', () => {
     start('n0.1', [row('service:report', 'half_open', 2)], 'open', 2)
     expect(() => start('n0.2', [row('service:report', 'open', 1)])).toThrow(
       'saved: n0.2 restored service:report as closed in epoch 0, and it was saved as open in epoch 1',
+    )
+  })
+
+  it('must be loaded with all values that were saved', () => {
+    start('n0.1', [])
+    model.onSave('n0.1', [openRow(60_000, 1_030_000.4)]).onAcknowledged()
+    // The store has seconds.
+    model.onLoad('n0.2')([openRow(60_000, 1_030_000)])
+    expect(() => model.onLoad('n0.2')([openRow(10_000, 1_030_000)])).toThrow(
+      'saved: n0.2 loaded open in epoch 1 with openDuration 10000 instead of 60000 for service:report',
+    )
+  })
+
+  it('must be restored with the time that is left until the next probe', () => {
+    const restore = (openUntil: number) =>
+      start('n0.1', [openRow(60_000, 1_030_000)], 'open', 1, { openUntil, openDuration: 60_000 })
+    restore(30_000)
+    // The wall time was set back after the save.
+    restore(20_000)
+    expect(() => restore(60_000)).toThrow(
+      'saved: n0.1 restored service:report with 60000 ms until its next probe, expected at most 30000 ms',
     )
   })
 

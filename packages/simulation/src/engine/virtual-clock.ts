@@ -26,6 +26,8 @@ export class VirtualClock implements Clock {
   timerCount = 0
   /** How often the speed of the clock has changed. */
   rateChangeCount = 0
+  /** How often the wall time has been set forward or back. */
+  wallStepCount = 0
 
   /** @param onTimer - is called before each timer that fires */
   constructor(scheduler: Scheduler, onTimer: () => void = () => {}) {
@@ -65,12 +67,14 @@ export class VirtualClock implements Clock {
 
   /** Moves the wall time forward or back, as an operator or a time server does. */
   stepWall(ms: number): void {
+    if (ms === 0) return
+    this.wallStepCount++
     this.wallOffset += ms
   }
 
   /** Sets the wall time right again. */
   correctWall(): void {
-    this.wallOffset = START_WALL_MS + this.scheduler.now - this.now()
+    this.stepWall(START_WALL_MS + this.scheduler.now - this.now() - this.wallOffset)
   }
 
   /** Changes the speed of the clock: 1.0001 is one second in 10,000 too fast. */

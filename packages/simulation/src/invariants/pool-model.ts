@@ -1,5 +1,6 @@
 import type { Holdfast } from '@holdfast/runtime'
 import type { CircuitBreaker, Pool, PoolEvent } from 'holdfast'
+import type { Availability } from '../../../core/src/pool/availability.js'
 import { Violation } from '../engine/violation.js'
 import type { Process, SimulatedNode } from '../process/simulated-node.js'
 import type { AttemptEnd } from '../process/upstreams.js'
@@ -59,9 +60,24 @@ const describe = (pool: Pool): string =>
       .map(({ id, currentState, epoch, lastFailureTime }) => [id, currentState, epoch, lastFailureTime]),
   ])
 
+/** The private part of a pool that knows which members can be selected. */
+const availabilityOf = (pool: Pool): Availability =>
+  (pool as unknown as { readonly availability: Availability }).availability
+
+const hasFreeProbe = ({ probePermits = [], settings }: CircuitBreaker, now: number): boolean =>
+  probePermits.filter(({ leaseEnd }) => leaseEnd > now).length < settings.halfOpenMax
+
+/** Whether an attempt could use a member. */
+function isUsable(pool: Pool, id: string, breaker: CircuitBreaker | undefined, now: number): boolean {
+  const status = pool.status(id)
+  if (status === 'open') return breaker !== undefined && breaker.openUntil <= now
+  if (status === 'half_open') return breaker !== undefined && hasFreeProbe(breaker, now)
+  return status === 'available'
+}
+
 /**
  * The promises about the pool of each process: an attempt uses a member that exists, is enabled, has no cooldown and whose breaker
- * admits it; a rate limit starts a cooldown; the outcome of an attempt counts for its member and changes nothing if the member was
+ * admits it; every such member can be selected; a rate limit starts a cooldown; the outcome of an attempt counts for its member and changes nothing if the member was
  * removed meanwhile.
  */
 export class PoolModel {
@@ -169,7 +185,9 @@ export class PoolModel {
       throw new Violation('members', `${process.name} uses ${id}, which ${problem}`)
     }
     if (member === undefined) return fail('is not in the pool')
-    this.pools.get(process)?.running.add(attempt)
+    const processPool = this.pools.get(process)
+    processPool?.running.add(attempt)
+    if (processPool !== undefined) this.checkSelectable(process, processPool.pool)
     if (!member.isEnabled) fail('is drained')
     if (member.cooldownUntil > now) fail(`has a cooldown for ${member.cooldownUntil - now} ms`)
     if (member.breakerState === 'open') fail('has an open breaker')
@@ -254,10 +272,28 @@ export class PoolModel {
     return breakers.find((breaker) => breaker.id === `pool:${POOL}:${id}`)?.settings
   }
 
-  /** Checks that the counters of each member equal its attempts that have ended. */
+  /** Checks that a selection can find each member that an attempt could use. */
+  private checkSelectable(process: Process, pool: Pool): void {
+    const now = process.clock.now()
+    const breakers = new Map(pool.usedBreakers().map((breaker) => [breaker.id, breaker]))
+    const usable = pool
+      .members()
+      .filter(({ id }) => isUsable(pool, id, breakers.get(`pool:${POOL}:${id}`), now))
+    const availability = availabilityOf(pool)
+    // Evaluates the members whose time has come, as a selection does.
+    availability.hasUntriedMember([], now)
+    if (availability.availableCount !== usable.length)
+      throw new Violation(
+        'members',
+        `${process.name} can select ${availability.availableCount} members, expected ${usable.map(({ id }) => id).join(', ') || 'none'}`,
+      )
+  }
+
+  /** Checks that the counters of each member equal its attempts that have ended, and that each usable member can be selected. */
   checkCounters(): void {
     for (const [process, { pool, members }] of this.pools) {
       if (!process.isAlive) continue
+      this.checkSelectable(process, pool)
       for (const { id, endCount } of members.values()) {
         const { totalAttempts } = pool.stats(id)
         if (totalAttempts !== endCount)

@@ -18,12 +18,49 @@ const MAX_SAVE_MS = 180_000
 /** The operation whose breaker no other node changes. */
 const LONE_OPERATION: Operation = 'report'
 
-/** A saved state, as far as it is compared. */
-const describe = ({ snapshot: { state, epoch } }: StoredBreaker): string => `${state} in epoch ${epoch}`
+/** Stores have times and durations in seconds, so that a number can change a little. */
+const TOLERANCE_MS = 1
+
+type Snapshot = StoredBreaker['snapshot']
+
+const describe = ({ state, epoch }: Snapshot): string => `${state} in epoch ${epoch}`
+
+/** Absent values, and those that mean the same. */
+const isAbsent = (value: unknown): boolean => value === undefined || value === false || value === ''
+
+const isSameValue = (a: unknown, b: unknown): boolean => {
+  if (typeof a === 'number' && typeof b === 'number') return Math.abs(a - b) <= TOLERANCE_MS
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((value, i) => isSameValue(value, b[i]))
+  return a === b || (isAbsent(a) && isAbsent(b))
+}
+
+/** The names of the fields that two states of a breaker have with different values. */
+function differentFields(a: Partial<Snapshot>, b: Partial<Snapshot>): (keyof Snapshot)[] {
+  const names = new Set([...Object.keys(a), ...Object.keys(b)] as (keyof Snapshot)[])
+  return [...names].filter((name) => !isSameValue(a[name], b[name]))
+}
+
+const isSameState = (a: Snapshot | undefined, b: Snapshot | undefined): boolean =>
+  a === undefined || b === undefined ? a === b : differentFields(a, b).length === 0
+
+const describeState = (snapshot: Snapshot | undefined): string =>
+  snapshot === undefined ? 'nothing' : describe(snapshot)
+
+/** A loaded state that was not saved, with its fields that differ from the saved state of the same epoch. */
+function describeLoaded(loaded: Snapshot | undefined, possible: readonly (Snapshot | undefined)[]): string {
+  const saved = possible.find((other) => other?.epoch === loaded?.epoch)
+  if (loaded === undefined || saved === undefined || describe(loaded) !== describe(saved))
+    return describeState(loaded)
+  const fields = differentFields(loaded, saved).map(
+    (name) => `${name} ${JSON.stringify(loaded[name])} instead of ${JSON.stringify(saved[name])}`,
+  )
+  return `${describe(loaded)} with ${fields.join(' and ')}`
+}
 
 /** A save of a breaker that the store can have executed last. */
 interface PossibleSave {
-  readonly state: string
+  readonly snapshot: Snapshot
   /** Infinity until the save has ended. A save that fails or whose process dies can be executed a little later. */
   executedBefore: number
 }
@@ -34,8 +71,8 @@ interface StoredStates {
   readonly possible: Map<object, PossibleSave>
 }
 
-const possibleStates = ({ possible }: StoredStates): string[] =>
-  [...possible.values()].map(({ state }) => state)
+const possibleStates = ({ possible }: StoredStates): Snapshot[] =>
+  [...possible.values()].map(({ snapshot }) => snapshot)
 
 /** The breakers of a process whose changes the store has not acknowledged. */
 interface ProcessSaves {
@@ -60,8 +97,8 @@ export class SavedBreakerModel {
   restoredCount = 0
   private readonly stores = new Map<string, Map<string, StoredStates>>()
   private readonly saves = new Map<string, ProcessSaves>()
-  /** The states that each running load can find, by the process and the id. A load can take longer than several saves. */
-  private readonly loads = new Map<string, Map<string, string[]>>()
+  /** The states that each running load can find, by the process and the id; undefined for none. A load can take longer than several saves. */
+  private readonly loads = new Map<string, Map<string, (Snapshot | undefined)[]>>()
   private readonly scheduler: Scheduler
   private readonly storeOf: (process: string) => string
   private readonly scenario: Pick<Scenario, 'persists' | 'poolShare'>
@@ -81,17 +118,17 @@ export class SavedBreakerModel {
    * another state than was acknowledged, both at the beginning and at the end.
    */
   onLoad(process: string): (rows: readonly StoredBreaker[]) => void {
-    const before = new Map<string, string[]>()
+    const before = new Map<string, (Snapshot | undefined)[]>()
     this.loads.set(process, before)
     for (const [id, states] of this.stores.get(this.storeOf(process)) ?? [])
-      before.set(id, states.hasAcknowledged ? possibleStates(states) : ['nothing', ...possibleStates(states)])
+      before.set(id, states.hasAcknowledged ? possibleStates(states) : [undefined, ...possibleStates(states)])
     return (rows) => this.onLoaded(process, rows, before)
   }
 
   private onLoaded(
     process: string,
     rows: readonly StoredBreaker[],
-    before: ReadonlyMap<string, readonly string[]>,
+    before: ReadonlyMap<string, readonly (Snapshot | undefined)[]>,
   ): void {
     this.loads.delete(process)
     const loaded = new Map(rows.map((row) => [row.snapshot.id, row]))
@@ -105,13 +142,12 @@ export class SavedBreakerModel {
     const store = this.storeOf(process)
     for (const [id, states] of this.stores.get(store) ?? []) {
       if (!states.hasAcknowledged) continue
-      const row = loaded.get(id)
-      const state = row === undefined ? 'nothing' : describe(row)
-      const possible = [...(before.get(id) ?? ['nothing']), ...possibleStates(states)]
-      if (!possible.includes(state))
+      const snapshot = loaded.get(id)?.snapshot
+      const possible = [...(before.get(id) ?? [undefined]), ...possibleStates(states)]
+      if (!possible.some((other) => isSameState(snapshot, other)))
         throw new Violation(
           'saved',
-          `${process} loaded ${state} for ${id}, and ${store} had acknowledged ${[...new Set(possible)].join(' or ')}`,
+          `${process} loaded ${describeLoaded(snapshot, possible)} for ${id}, and ${store} had acknowledged ${[...new Set(possible.map(describeState))].join(' or ')}`,
         )
     }
   }
@@ -132,14 +168,14 @@ export class SavedBreakerModel {
       if (event.type === 'breaker_changed') onChanged(event.id)
     })
     const { breaker } = runtime.guard(LONE_OPERATION)
-    if (breaker !== undefined) this.checkRestored(process.name, breaker, saves)
+    if (breaker !== undefined) this.checkRestored(process, breaker, saves)
     if (this.scenario.poolShare !== 'none') return
-    for (const { id } of pool.members()) this.checkRestored(process.name, pool.breaker(id), saves)
+    for (const { id } of pool.members()) this.checkRestored(process, pool.breaker(id), saves)
   }
 
   private checkRestored(
-    process: string,
-    { id, currentState, epoch }: CircuitBreaker,
+    { name: process, clock }: Process,
+    { id, currentState, epoch, openUntil, openDuration }: CircuitBreaker,
     { loaded }: ProcessSaves,
   ): void {
     const row = loaded.get(id)
@@ -151,7 +187,17 @@ export class SavedBreakerModel {
     if (currentState !== expected || epoch !== snapshot.epoch)
       throw new Violation(
         'saved',
-        `${process} restored ${id} as ${currentState} in epoch ${epoch}, and it was saved as ${describe(row)}`,
+        `${process} restored ${id} as ${currentState} in epoch ${epoch}, and it was saved as ${describe(snapshot)}`,
+      )
+    // A step of the wall time since the breakers were restored changes the time that is left.
+    if (snapshot.state !== 'open' || clock.wallStepCount > 0) return
+    const expectedLeft = (snapshot.nextTestTime ?? 0) - clock.wall()
+    const left = openUntil - clock.now()
+    // Less is left if the wall time was set back after the save: the breaker is not open for longer than its open time.
+    if (left > Math.max(0, expectedLeft) + TOLERANCE_MS || left > openDuration)
+      throw new Violation(
+        'saved',
+        `${process} restored ${id} with ${left} ms until its next probe, expected at most ${Math.min(expectedLeft, openDuration)} ms`,
       )
   }
 
@@ -168,11 +214,11 @@ export class SavedBreakerModel {
     const token = {}
     const startedAt = this.scheduler.now
     for (const row of rows) {
-      const { id } = row.snapshot
-      const state = describe(row)
-      this.statesOf(store, id).possible.set(token, { state, executedBefore: Number.POSITIVE_INFINITY })
+      const { snapshot } = row
+      const { id } = snapshot
+      this.statesOf(store, id).possible.set(token, { snapshot, executedBefore: Number.POSITIVE_INFINITY })
       for (const [loading, states] of this.loads)
-        if (this.storeOf(loading) === store) states.set(id, [...(states.get(id) ?? ['nothing']), state])
+        if (this.storeOf(loading) === store) states.set(id, [...(states.get(id) ?? [undefined]), snapshot])
     }
     // The save of a process that dies never ends.
     this.scheduler.schedule(LATE_MS, () => this.end(store, ids, token, LATE_MS))
