@@ -50,6 +50,16 @@ export function describeTables(bench: Bench): void {
       await breakers.save([stored])
       expect(await breakers.load()).toEqual([stored])
     })
+
+    it('loads the durations of a snapshot and not those of the settings', async () => {
+      const { breakers } = bench.store
+      const stored = storedBreaker('service:notion')
+      stored.snapshot.tripDuration = 45_000
+      const settings = { failureThreshold: 9, windowDuration: 1000, timeoutDuration: 10_000 }
+      await breakers.save([{ ...stored, settings }])
+      const [{ snapshot } = stored] = await breakers.load()
+      expect(snapshot).toMatchObject({ openDuration: 30_000, tripDuration: 45_000, failureCount: 5 })
+    })
   })
 
   /** Characters that some text columns do not preserve. */
