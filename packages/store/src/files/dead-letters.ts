@@ -85,21 +85,28 @@ export class FilesDeadLetters implements DeadLetterStore {
 
   add(entries: readonly DeadLetter[], limits: { maxEntries: number }): Promise<Added[]> {
     return this.enqueue(async (transaction) => {
+      // All known entries are read before one is added, because an entry that cannot be read fails the call.
+      for (const entry of entries) await this.findKnown(transaction, entry)
       const results: Added[] = []
       for (const entry of entries) results.push(await this.addOne(transaction, entry, limits.maxEntries))
       return results
     })
   }
 
-  private async addOne(transaction: WriteTransaction, entry: DeadLetter, maxEntries: number): Promise<Added> {
+  /** The stored entry with the same key or id. */
+  private async findKnown(transaction: WriteTransaction, entry: DeadLetter) {
     const { index } = this.entries
     const same = index.getByKey(entry.idempotencyKey) ?? index.get(entry.dlqId)
-    const known = same && (await transaction.find(same.id))
+    return same && (await transaction.find(same.id))
+  }
+
+  private async addOne(transaction: WriteTransaction, entry: DeadLetter, maxEntries: number): Promise<Added> {
+    const known = await this.findKnown(transaction, entry)
     if (known !== undefined) {
       transaction.confirmStored()
       return toDuplicate(known.entry, entry)
     }
-    if (index.openCount >= maxEntries) return { result: 'full' }
+    if (this.entries.index.openCount >= maxEntries) return { result: 'full' }
     return { result: 'added', entry: await transaction.add(entry) }
   }
 

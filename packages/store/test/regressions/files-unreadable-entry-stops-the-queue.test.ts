@@ -73,6 +73,18 @@ describe.each(['EACCES', 'EPERM', 'EISDIR', 'EIO'])('a file of a dead letter tha
     expect((await lease()).map(({ dlqId }) => dlqId)).toEqual(['dlq_1', 'dlq_3'])
   })
 
+  it('leaves no entries of a call that adds several if it fails the call', async () => {
+    const { dlq, disk, listed } = await openStore(await tempFolder())
+    await dlq.add([letter(1)], NO_LIMIT)
+    disk.unreadable.set('dlq_1.json', code)
+    const duplicate = letter(9, { idempotencyKey: letter(1).idempotencyKey })
+    await expect(dlq.add([letter(2), duplicate], NO_LIMIT)).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+    })
+    disk.unreadable.clear()
+    expect(await listed()).toEqual(['dlq_1'])
+  })
+
   it('fails only the calls that need its entry while the store is open', async () => {
     const { dlq, disk, listed } = await openStore(await tempFolder())
     await dlq.add([letter(1), letter(2)], NO_LIMIT)
