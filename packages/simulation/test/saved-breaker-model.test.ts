@@ -8,10 +8,10 @@ import type { Process } from '../src/process/simulated-node.js'
 const row = (id: string, state: string, epoch: number): StoredBreaker =>
   ({ snapshot: { id, state, epoch } }) as StoredBreaker
 
-/** An open breaker that makes its next probe after a time. */
-const openRow = (openDuration: number, nextTestTime: number): StoredBreaker =>
+/** An open breaker. */
+const openRow = (fields: object): StoredBreaker =>
   ({
-    snapshot: { id: 'service:report', state: 'open', epoch: 1, openDuration, nextTestTime },
+    snapshot: { id: 'service:report', state: 'open', epoch: 1, openDuration: 60_000, ...fields },
   }) as StoredBreaker
 
 describe('saved breakers', () => {
@@ -120,23 +120,29 @@ describe('saved breakers', () => {
 
   it('must be loaded with all values that were saved', () => {
     start('n0.1', [])
-    model.onSave('n0.1', [openRow(60_000, 1_030_000.4)]).onAcknowledged()
+    const saved = openRow({ failureCount: 5, failureWindow: [999_000, 1, 1, 0], nextTestTime: 1_030_000.4 })
+    model.onSave('n0.1', [saved]).onAcknowledged()
+    const load = (changes: object) => model.onLoad('n0.2')([openRow({ ...saved.snapshot, ...changes })])
     // The store has seconds.
-    model.onLoad('n0.2')([openRow(60_000, 1_030_000)])
-    expect(() => model.onLoad('n0.2')([openRow(10_000, 1_030_000)])).toThrow(
+    load({ nextTestTime: 1_030_000, failureWindow: [999_000.6, 1, 1, 0] })
+    expect(() => load({ openDuration: 10_000 })).toThrow(
       'saved: n0.2 loaded open in epoch 1 with openDuration 10000 instead of 60000 for service:report',
     )
+    expect(() => load({ epoch: 2 })).toThrow('loaded open in epoch 2 for')
+    expect(() => load({ failureCount: 4 })).toThrow('failureCount 4 instead of 5')
+    expect(() => load({ failureWindow: [999_000, 1, 0, 0] })).toThrow('failureWindow')
   })
 
   it('must be restored with the time that is left until the next probe', () => {
-    const restore = (openUntil: number) =>
-      start('n0.1', [openRow(60_000, 1_030_000)], 'open', 1, { openUntil, openDuration: 60_000 })
+    const restore = (openUntil: number, nextTestTime = 1_030_000) =>
+      start('n0.1', [openRow({ nextTestTime })], 'open', 1, { openUntil, openDuration: 60_000 })
     restore(30_000)
+    for (const wrong of [0, 20_000, 60_000])
+      expect(() => restore(wrong)).toThrow(
+        `saved: n0.1 restored service:report with ${wrong} ms until its next probe, expected 29999 to 30001 ms`,
+      )
     // The wall time was set back after the save.
-    restore(20_000)
-    expect(() => restore(60_000)).toThrow(
-      'saved: n0.1 restored service:report with 60000 ms until its next probe, expected at most 30000 ms',
-    )
+    restore(60_000, 1_090_000)
   })
 
   it('must be saved again after a save that failed', () => {

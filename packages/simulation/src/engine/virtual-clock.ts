@@ -26,7 +26,7 @@ export class VirtualClock implements Clock {
   timerCount = 0
   /** How often the speed of the clock has changed. */
   rateChangeCount = 0
-  /** How often the wall time has been set forward or back. */
+  /** How often the wall time has been set forward or back since the process started. */
   wallStepCount = 0
 
   /** @param onTimer - is called before each timer that fires */

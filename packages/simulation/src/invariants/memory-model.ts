@@ -46,8 +46,8 @@ const REST_ELEMENTS_BY_CLASS: Readonly<Record<string, number>> = {
   SlotTable: 24,
   Availability: 4,
   TimeHeap: 16,
-  // The breakers of services, those that are not closed, and the saved states of members that were not used yet, whose rate windows
-  // have four numbers for each call.
+  // The breakers of services, those that are not closed, and the saved states of breakers that do not exist in this process, whose
+  // rate windows have four numbers for each call.
   BreakerRegistry: 64,
   BreakerPersistence: 24,
   HandlerRegistry: 6,

@@ -77,8 +77,8 @@ function isUsable(pool: Pool, id: string, breaker: CircuitBreaker | undefined, n
 
 /**
  * The promises about the pool of each process: an attempt uses a member that exists, is enabled, has no cooldown and whose breaker
- * admits it; every such member can be selected; a rate limit starts a cooldown; the outcome of an attempt counts for its member and changes nothing if the member was
- * removed meanwhile.
+ * admits it; every such member can be selected; a rate limit starts a cooldown; the outcome of an attempt counts for its member and
+ * changes nothing if the member was removed meanwhile.
  */
 export class PoolModel {
   attemptCount = 0

@@ -18,8 +18,19 @@ const MAX_SAVE_MS = 180_000
 /** The operation whose breaker no other node changes. */
 const LONE_OPERATION: Operation = 'report'
 
-/** Stores have times and durations in seconds, so that a number can change a little. */
+/** Stores have times and durations in seconds, so that these can change a little. Counts and epochs cannot. */
 const TOLERANCE_MS = 1
+const TIMES: ReadonlySet<string> = new Set([
+  'openDuration',
+  'tripDuration',
+  'nextTestTime',
+  'lastFailureTime',
+  'lastStateChange',
+  'closedAt',
+])
+
+/** An entry of a window has its time and three counts. */
+const ENTRY_SIZE = 4
 
 type Snapshot = StoredBreaker['snapshot']
 
@@ -28,17 +39,22 @@ const describe = ({ state, epoch }: Snapshot): string => `${state} in epoch ${ep
 /** Absent values, and those that mean the same. */
 const isAbsent = (value: unknown): boolean => value === undefined || value === false || value === ''
 
-const isSameValue = (a: unknown, b: unknown): boolean => {
-  if (typeof a === 'number' && typeof b === 'number') return Math.abs(a - b) <= TOLERANCE_MS
+const isSameTime = (a: unknown, b: unknown): boolean =>
+  typeof a === 'number' && typeof b === 'number' && Math.abs(a - b) <= TOLERANCE_MS
+
+function isSameValue(name: keyof Snapshot, a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b))
-    return a.length === b.length && a.every((value, i) => isSameValue(value, b[i]))
-  return a === b || (isAbsent(a) && isAbsent(b))
+    return (
+      a.length === b.length &&
+      a.every((value, i) => value === b[i] || (i % ENTRY_SIZE === 0 && isSameTime(value, b[i])))
+    )
+  return a === b || (isAbsent(a) && isAbsent(b)) || (TIMES.has(name) && isSameTime(a, b))
 }
 
 /** The names of the fields that two states of a breaker have with different values. */
 function differentFields(a: Partial<Snapshot>, b: Partial<Snapshot>): (keyof Snapshot)[] {
   const names = new Set([...Object.keys(a), ...Object.keys(b)] as (keyof Snapshot)[])
-  return [...names].filter((name) => !isSameValue(a[name], b[name]))
+  return [...names].filter((name) => !isSameValue(name, a[name], b[name]))
 }
 
 const isSameState = (a: Snapshot | undefined, b: Snapshot | undefined): boolean =>
@@ -183,21 +199,23 @@ export class SavedBreakerModel {
     this.restoredCount++
     const { snapshot } = row
     // The probes of a half-open breaker have ended with the process, so the breaker waits for new ones.
-    const expected = snapshot.state === 'closed' ? 'closed' : 'open'
-    if (currentState !== expected || epoch !== snapshot.epoch)
+    const restored = snapshot.state === 'closed' ? 'closed' : 'open'
+    if (currentState !== restored || epoch !== snapshot.epoch)
       throw new Violation(
         'saved',
         `${process} restored ${id} as ${currentState} in epoch ${epoch}, and it was saved as ${describe(snapshot)}`,
       )
     // A step of the wall time since the breakers were restored changes the time that is left.
     if (snapshot.state !== 'open' || clock.wallStepCount > 0) return
-    const expectedLeft = (snapshot.nextTestTime ?? 0) - clock.wall()
+    const expected = (snapshot.nextTestTime ?? 0) - clock.wall()
     const left = openUntil - clock.now()
-    // Less is left if the wall time was set back after the save: the breaker is not open for longer than its open time.
-    if (left > Math.max(0, expectedLeft) + TOLERANCE_MS || left > openDuration)
+    // The limit of the open time applied at the restore. That was at most the time of the clock ago, which began with the process.
+    const least = Math.min(expected, openDuration - clock.now()) - TOLERANCE_MS
+    const most = Math.min(Math.max(0, expected) + TOLERANCE_MS, openDuration)
+    if (left < least || left > most)
       throw new Violation(
         'saved',
-        `${process} restored ${id} with ${left} ms until its next probe, expected at most ${Math.min(expectedLeft, openDuration)} ms`,
+        `${process} restored ${id} with ${left} ms until its next probe, expected ${least} to ${most} ms`,
       )
   }
 

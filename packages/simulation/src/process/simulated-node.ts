@@ -82,6 +82,7 @@ export class SimulatedNode {
     const clock = new VirtualClock(this.scheduler, () => this.environment.onEntered(process))
     clock.correctWall()
     clock.stepWall(this.wallError)
+    clock.wallStepCount = 0
     clock.drift(this.rate)
     const process: Process = {
       name: `${this.name}.${++this.starts}`,
