@@ -55,9 +55,9 @@ const [program, args] = values.tests
 /** The output of the last run. */
 let output = ''
 
-/** Stores the output of a failed run, which has the errors of the tests. @param {number} run */
-function storeOutput(run) {
-  const file = `${resolve(values.results).replace(/\.json$/, '')}-run-${run}.log`
+/** Stores the output of a failed run, which has the errors of the tests. @param {import('./stability/series.mjs').Run} run */
+function storeOutput({ start }) {
+  const file = `${resolve(values.results).replace(/\.json$/, '')}-${start.slice(0, 19).replaceAll(':', '-')}.log`
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, output)
   return file
@@ -121,8 +121,8 @@ try {
     runOnce,
     onRun(run) {
       const { failures, seconds, passed, failed, skipped } = run
-      const outputFile = failures.length === 0 ? undefined : storeOutput(run.run)
-      if (values.json) return console.log(JSON.stringify(run))
+      const outputFile = failures.length === 0 ? undefined : storeOutput(run)
+      if (values.json) return console.log(JSON.stringify({ ...run, ...(outputFile && { outputFile }) }))
       const mark = failures.length === 0 ? 'ok    ' : 'FAILED'
       console.log(
         `${mark} run ${run.run}: ${seconds} s, ${passed} passed, ${failed} failed, ${skipped} skipped`,
