@@ -75,8 +75,8 @@ const together = [
 ]
 
 /**
- * Test files that do not share a process, because they replace the global `fetch` or a module of Node.js, or because a year passes on
- * the timers of the process, which another test file can have left work on.
+ * Test files with a process of their own. They replace the global `fetch` or a module of Node.js, or advance fake timers by more than a
+ * year, which also runs the timers that other test files set meanwhile.
  */
 const apart = [
   'packages/core/test/{http,undici}/**/*.test.ts',

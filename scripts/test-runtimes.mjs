@@ -21,7 +21,7 @@ for (const { name, binary, args } of selected) {
         '--reporter=dot',
         '--project=core',
         '--project=runtime',
-        '--project=apart', // the tests of http and undici
+        '--project=apart', // the tests of http and undici, and others that need a process of their own
         'packages/core/test',
         'packages/runtime/test',
       ]

@@ -12,7 +12,6 @@ beforeEach(async () => {
 })
 afterEach(() => {
   vi.useRealTimers()
-  vi.resetModules() // what was loaded meanwhile has those timers for good, and other files share this process
 })
 
 describe('on the system clock', () => {
