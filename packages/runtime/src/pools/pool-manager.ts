@@ -196,18 +196,28 @@ export class PoolManager implements BreakerPools {
     }
     // A member that overrides some options of the breaker has the others from the pool.
     if (hasNewBreaker)
-      for (const member of pool.members()) if (member.breaker !== undefined) updateBreaker(pool, member)
+      for (const member of pool.members())
+        if (member.breaker !== undefined) updateBreaker(pool, member, configuredMembers.get(member.id))
     applyEnabled(managed, members)
   }
 }
 
-/** Applies the breaker options of a pool to a member that overrides some of them. */
-function updateBreaker(pool: Pool<MemberTarget>, member: Member<MemberTarget>): void {
+/**
+ * Applies the breaker options of a pool to a member that overrides some of them. The options of a member that was added in code can
+ * contradict those of the file: it keeps its settings. @throws INVALID_OPTIONS if those of the configuration contradict each other
+ */
+function updateBreaker(
+  pool: Pool<MemberTarget>,
+  member: Member<MemberTarget>,
+  configured: MemberEntry | undefined,
+): void {
   try {
     pool.updateMember(member)
   } catch (error) {
-    // The options of a member that was added in code can contradict those of the file: the member keeps its settings.
-    if (!isHoldfastError(error, 'INVALID_OPTIONS')) throw error
+    const options = configured?.circuitBreaker
+    // A member that was added in code can have the id of a configured one.
+    const isConfigured = options !== undefined && !isDifferent(breakerEntryOptions(options), member.breaker)
+    if (isConfigured || !isHoldfastError(error, 'INVALID_OPTIONS')) throw error
   }
 }
 
