@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { HoldfastError } from 'holdfast'
+import { systemClock } from 'holdfast/internal'
 import { closeGracefully, lingerAfterResponse } from './linger.js'
 import { PartialLine } from './raw-url.js'
 
@@ -33,6 +34,8 @@ export class ClientConnection {
   private readonly line: PartialLine
   /** The response to the last request that was read. */
   private newest: ServerResponse | undefined = undefined
+  /** The timer of `postponeTimeout`. */
+  private timer: unknown = undefined
   /** Whether a request was read that is not handled. */
   private hasIgnored = false
   /** Whether the connection was paused by `pauseIfBusy`. */
@@ -124,6 +127,28 @@ export class ClientConnection {
     this.handleQueued()
   }
 
+  /**
+   * Calls a function if the head that is being read is still incomplete after a time in which the connection was read. Node reports
+   * the timeout of a head only once.
+   */
+  postponeTimeout(ms: number, onTimeout: () => void): void {
+    const { newest, isBusy } = this
+    systemClock.clearTimer(this.timer)
+    // The network takes real time, so the injected clock is not used.
+    this.timer = systemClock.setTimer(() => {
+      // The head is complete if another response is the newest one.
+      if (this.newest !== newest) return
+      if (isBusy) return this.postponeTimeout(ms, onTimeout)
+      this.hasStoppedReading = false
+      onTimeout()
+    }, ms)
+  }
+
+  /** Whether requests wait to be handled, or what comes is not handled. */
+  private get isBusy(): boolean {
+    return this.queue.length > 0 || (this.hasIgnored && this.socket.writable)
+  }
+
   private handleQueued(): void {
     for (let next = this.queue[0]; next !== undefined && this.canHandle(next.res); next = this.queue[0]) {
       this.queue.shift()
@@ -143,14 +168,13 @@ export class ClientConnection {
   }
 
   /**
-   * Reads nothing more while requests wait to be handled, or what comes is not handled. Called after the parser has read a packet,
-   * because the parser resumes the connection with each request, and when the connection was resumed: Node pauses it too, for
-   * responses that are not sent yet and for bodies that are not read, and must not be resumed here from such a pause.
+   * Stops reading a busy connection. Called when the parser has read a packet, because the parser resumes the connection with each
+   * request, and when the connection was resumed. Node pauses it too, for responses that are not sent yet and for bodies that are
+   * not read, and it must not be resumed here from such a pause.
    */
   readonly pauseIfBusy = (): void => {
     const { socket } = this
-    const isBusy = this.queue.length > 0 || (this.hasIgnored && socket.writable)
-    if (!isBusy) return
+    if (!this.isBusy) return
     this.hasStoppedReading = true
     if (socket.isPaused()) return
     this.hasPaused = true
@@ -191,6 +215,8 @@ export class ClientConnection {
   /** Resolves when every request has its response. The connection is handled here meanwhile, because its parser was detached. */
   async waitForPending(): Promise<void> {
     const { socket } = this
+    // The head of the request that takes over the connection is complete.
+    systemClock.clearTimer(this.timer)
     if (!this.hasPending) return
     const onDrain = (): void => {
       for (const res of this.pending) if (res.socket === socket) res.emit('drain')
@@ -215,6 +241,7 @@ export class ClientConnection {
 
   /** Cancels the pending requests of a closed connection. Node notifies only the response that was being sent. */
   close(): void {
+    systemClock.clearTimer(this.timer)
     this.controller?.abort(new HoldfastError('CANCELLED', 'the client disconnected'))
     for (const res of this.pending) if (res.socket === null) res.emit('close')
   }

@@ -119,13 +119,14 @@ export function createHttpServer(proxyContext: ProxyHandlerContext): Server {
     server.emit('connection', socket)
     socket.resume()
   }
-  server.on('clientError', (error: ParserError, socket: Socket) => {
+  const onError = (error: ParserError, socket: Socket): void => {
     const connection = connections.get(socket)
     const silent = connection.hasPending && !connection.ownsError
     // Bytes after a request that is the last of its connection are ignored: its response closes the connection.
     if (error.code === 'HPE_CLOSED_CONNECTION' && connection.hasPending) return
     // The rest of the head was not read, and may be there.
-    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && connection.hasStoppedReading) return
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && connection.hasStoppedReading)
+      return connection.postponeTimeout(headTimeout, () => onError(error, socket))
     // The timeout is that of the parser that was replaced.
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && connection.hasPending && connection.isRecovered) return
     const line =
@@ -140,7 +141,8 @@ export function createHttpServer(proxyContext: ProxyHandlerContext): Server {
       connection.closeAfterPending()
     else if (silent || error.code === 'ECONNRESET' || connection.isErrorBehindResponse) socket.destroy()
     else sendErrorOnSocket(socket, toBadRequest(error.code))
-  })
+  }
+  server.on('clientError', onError)
   return server
 }
 
