@@ -6,7 +6,8 @@ import type { ConnectionTracker } from './connections.js'
 /** Timeouts and the connection limit, which prevent slow or idle clients from exhausting the server. */
 export interface LimitOptions {
   /**
-   * How long a client can take to send the head of a request. For the first request the time begins with the connection.
+   * How long a client can take to send the head of a request. For the first request the time begins with the connection. A head
+   * that is late because the server did not read the connection while earlier requests waited has `requestTimeout` once more.
    * @defaultValue `server.header_timeout` of the file, else '10s'
    */
   headerTimeout?: Duration | undefined
